@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * recloser: load grid datasets into Hive-partitioned GeoParquet so that running a load again is a no-op.
+ *
+ * The shape of the API
+ *   Every command of the program is one call here: it takes a plain options struct and gives back a
+ *   recloser_result (what happened, as JSON and as text) and a recloser_error (why it did not).
+ *   The library never prints, never exits and keeps no state between calls. Calls on different
+ *   datasets may run in different threads; one call uses its own threads inside.
+ *
+ * Ownership
+ *   Strings inside options belong to the caller and are only read during the call.
+ *   A recloser_result belongs to the caller: give it back with recloser_result_free. Strings got from it
+ *   live as long as it does. A recloser_error is a plain struct owned by the caller; nothing in it is allocated.
+ *
+ * Failure
+ *   A call that refuses, is held back, or meets another writer still gives a result where it has anything to say:
+ *   `*out` is NULL only when nothing at all could be said. The returned status is the program's exit code.
+ */
+#ifndef RECLOSER_RECLOSER_H
+#define RECLOSER_RECLOSER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define RECLOSER_API __attribute__((visibility("default")))
+#define RECLOSER_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define RECLOSER_API
+#define RECLOSER_MUST_CHECK
+#endif
+
+/* Append-only: numbers keep their meaning for ever. They are the exit codes of the program. */
+typedef enum recloser_status {
+	RECLOSER_OK = 0,        /* done: changed or unchanged */
+	RECLOSER_FAULT = 1,     /* verification found a fault in what is stored */
+	RECLOSER_USAGE = 2,     /* the command line or the spec by itself is wrong */
+	RECLOSER_REFUSED = 3,   /* preflight refused what the source holds; nothing changed */
+	RECLOSER_HELD = 4,      /* a policy held a partition back */
+	RECLOSER_CONFLICT = 5,  /* another writer was first, or holds the dataset */
+	RECLOSER_IO = 6,        /* input, output, memory or store failure; nothing changed */
+	RECLOSER_UNCLEAR = 7    /* live but not yet durable, or the store's state is unclear: run again */
+} recloser_status;
+
+/* What went wrong, for the person who reads it. Every field is UTF-8, cut at its size, "" when there is nothing to say. */
+typedef struct recloser_error {
+	recloser_status status;
+	char code[32];   /* a stable word for programs: "spec.unknown_field", "source.no_rows" */
+	char what[1024]; /* what is wrong */
+	char where[512]; /* file, line, row, column, value, partition */
+	char hint[1024]; /* what to do */
+} recloser_error;
+
+typedef struct recloser_result recloser_result;
+
+/* The result as one JSON object, indented, newline at the end. */
+RECLOSER_API const char *recloser_result_json(const recloser_result *result);
+/* The same for a reader at a terminal. stdout material of the command: data, not talk. */
+RECLOSER_API const char *recloser_result_text(const recloser_result *result);
+RECLOSER_API void recloser_result_free(recloser_result *result);
+
+/* Told to the caller while a call runs; any field may be zero. `rows` and `bytes` are of the phase. */
+typedef struct recloser_progress {
+	const char *phase; /* "read", "check", "stage", "verify", "commit", "wait" */
+	const char *note;  /* free text, for instance for whom one waits; may be NULL */
+	uint64_t rows, bytes, bytes_total;
+	uint64_t partitions, partitions_total;
+} recloser_progress;
+
+/* What all commands share. Zero it first; zero means the default everywhere. */
+typedef struct recloser_common {
+	const char *spec_path;
+	int threads;           /* engine threads; 0: one a processor */
+	uint64_t memory_bytes; /* budget of the engine; 0: half of the machine's memory */
+	double wait_seconds;   /* how long to wait for another writer; negative: not at all; 0: the default, 60 */
+	void (*progress)(void *arg, const recloser_progress *progress);
+	void *progress_arg;
+} recloser_common;
+
+/* One `--set column=value`. */
+typedef struct recloser_setting {
+	const char *column, *value;
+} recloser_setting;
+
+typedef struct recloser_load_options {
+	recloser_common common;
+	const char *const *files; /* paths, globs are the shell's affair; "-" is standard input; a folder means the files in it that the spec matches */
+	size_t file_count;
+	const char *source;       /* --source NAME, or NULL to recognise each file by the spec's `files` */
+	const recloser_setting *settings;
+	size_t setting_count;
+	const char *const *only;  /* --only PARTITION: "state=TX/month=2026-07", prefixes allowed */
+	size_t only_count;
+	const char *const *accept; /* --accept GUARD: guards that may pass this once */
+	size_t accept_count;
+	const char *backfill_from, *backfill_to; /* --backfill A..B, both inclusive; "" and "": everything; NULL: the window */
+	bool dry_run, force, allow_empty;
+} recloser_load_options;
+
+/* Load files into the dataset of a spec. Statuses: OK, USAGE, REFUSED, HELD, CONFLICT, IO, UNCLEAR. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_load(const recloser_load_options *options,
+                                                               recloser_result **out, recloser_error *error);
+
+typedef struct recloser_verify_options {
+	recloser_common common;
+	const char *const *partitions; /* none: all of them */
+	size_t partition_count;
+	int64_t expect_rows;           /* negative: not asked for */
+	bool quick;                    /* sizes, times and inodes against the records; no file is read */
+	bool cold;                     /* ask the kernel to drop cached pages first, so that the disk is read */
+} recloser_verify_options;
+
+/* Re-read live partitions and assert what their records say. Statuses: OK, FAULT, USAGE, IO. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_verify(const recloser_verify_options *options,
+                                                                 recloser_result **out, recloser_error *error);
+
+/* Partitions, rows, bytes, seq, load date and source of what is live. Statuses: OK, USAGE, IO. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_status_of(const recloser_common *common,
+                                                                    recloser_result **out, recloser_error *error);
+
+/* Finish what an interrupted run decided, sweep what dead runs left, and say what was found.
+ * `rebuild`: make a lost ledger again from commits, archive and live files. Statuses: OK, USAGE, CONFLICT, IO, UNCLEAR. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_recover(const recloser_common *common, bool rebuild,
+                                                                  recloser_result **out, recloser_error *error);
+
+/* The key of one row: each value is text as the spec's `text` type would hold it. The first 24 hexadecimal digits of
+ * SHA-256 over the values joined with "|". `key` receives 25 bytes. `escape`: as `key: {escape: true}` in a spec. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_key(const char *const *values, size_t count, bool escape,
+                                                              char key[25], recloser_error *error);
+
+/* "0.1.0" and "v1.5.6". */
+RECLOSER_API const char *recloser_version(void);
+RECLOSER_API const char *recloser_engine_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

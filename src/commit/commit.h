@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The commit protocol on a file system: stage, decide a whole run by one exclusive link, finish by whoever comes next.
+ * The protocol, its crash model and the meaning of the step names are told once, at the top of commit.c.
+ *
+ *   dataset_open   the control directory of one dataset; creates nothing
+ *   recover        step 3: finish the newest commit if it is open, sweep what dead runs left
+ *   staging_*      step 1: a directory of this run's own
+ *   commit_run     steps 2 to 8
+ *   ledger_*, live_* what readers of the ledger need; no lock */
+#ifndef RECLOSER_COMMIT_COMMIT_H
+#define RECLOSER_COMMIT_COMMIT_H
+
+#include <jansson.h>
+
+#include "base/arena.h"
+#include "base/digest.h"
+#include "base/text.h"
+#include "store/fs.h"
+
+/* ---- the dataset ---- */
+
+struct dataset {
+	struct fs *fs;
+	const char *root, *name;
+	const char *tree;    /* <root>/<name> */
+	const char *control; /* <root>/_recloser/<name> */
+	json_t *config;      /* dataset.json, or NULL before the first load */
+};
+/* RECLOSER_USAGE for a dataset.json of a newer format version; RECLOSER_IO for one that can't be read. */
+recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *root, const char *name,
+                             struct dataset **out, recloser_error *error) RC_CHECKED;
+
+/* ---- versions ---- */
+
+/* A record as the ledger has it; `json` is the whole, the rest is read out of it for convenience. */
+struct record {
+	const char *partition; /* "state=TX/month=2026-07", "" for an unpartitioned dataset */
+	int64_t seq;
+	const char *kind;      /* version, restored, adopted, void */
+	const char *run, *loaded_at, *sha256, *content_fingerprint, *archive; /* archive: relative to the control directory */
+	uint64_t bytes, rows;
+	json_t *json;
+};
+
+/* The newest record that is no void, or NULL. */
+recloser_status ledger_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **out,
+                              recloser_error *error) RC_CHECKED;
+recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
+                            struct record **out, recloser_error *error) RC_CHECKED; /* NULL when there is none */
+/* All partitions that have a record, sorted. */
+recloser_status ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out, recloser_error *error) RC_CHECKED;
+
+enum live_state {
+	LIVE_NONE,    /* no record and no file */
+	LIVE_SOUND,   /* the file is the newest record's version */
+	LIVE_FOREIGN, /* a file that no record or not the newest record describes */
+	LIVE_MISSING  /* a record, but no file */
+};
+/* Size, mtime and inode first, SHA-256 when they differ. `record` (may be NULL) is the newest record. */
+recloser_status live_state(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
+                           enum live_state *out, recloser_error *error) RC_CHECKED;
+const char *live_path(struct dataset *dataset, struct arena *arena, const char *partition);
+
+/* ---- one run ---- */
+
+struct staging;
+/* Probe the file system once, make _recloser/<name>/staging/<run>/, take its `alive` lock, open the descriptor for syncfs.
+ * RECLOSER_IO (exit 6) before anything changes when staging, archive, ledger and target do not lie on one file system. */
+recloser_status staging_begin(struct dataset *dataset, struct arena *arena, const char *run, struct staging **out,
+                              recloser_error *error) RC_CHECKED;
+/* The path the engine writes the partition's file to; its directory is made. Call staging_hold when it is complete (or before
+ * the first byte, with the file created) so that a write-back error can't be lost. */
+recloser_status staging_file(struct staging *staging, const char *partition, const char **path, recloser_error *error) RC_CHECKED;
+recloser_status staging_hold(struct staging *staging, const char *partition, recloser_error *error) RC_CHECKED;
+recloser_status staging_drop(struct staging *staging, const char *partition, recloser_error *error) RC_CHECKED;
+const char *staging_directory(const struct staging *staging); /* for spilling and spooling */
+/* Forget everything staged: after a refusal or a dry run. Best effort, never fails. */
+void staging_abandon(struct staging *staging);
+
+enum entry_outcome { ENTRY_PENDING, ENTRY_NEW, ENTRY_REPLACED, ENTRY_RESTORED, ENTRY_UNCHANGED, ENTRY_CONFLICT };
+
+struct entry {
+	const char *partition;
+	const char *kind;        /* "version" or "restored" */
+	char sha256[SHA256_HEX];
+	uint64_t bytes;
+	const char *content_fingerprint;
+	int64_t base_seen;       /* seq that the guards looked at; 0: none */
+	json_t *record;          /* complete but for seq, base, loaded_at, archive and kind, which the commit fills in */
+	/* out */
+	int64_t seq;
+	const char *loaded_at, *archive;
+	enum entry_outcome outcome;
+};
+
+struct commit_options {
+	double wait_seconds;
+	/* The base of `entry` is not what the guards saw: look again. `base` may be NULL. May set entry->outcome to ENTRY_UNCHANGED
+	 * to leave it out, or return a status to give up the run. */
+	recloser_status (*look_again)(void *arg, struct entry *entry, const struct record *base, recloser_error *error);
+	void (*waiting)(void *arg, const char *holder); /* told once a second while the lock is held by another */
+	void *arg;
+	json_t *config; /* dataset.json to be written before the first commit; NULL: there already */
+};
+
+struct commit_report {
+	int64_t number;           /* commit number; 0: nothing was to be committed */
+	const char *loaded_at;
+	struct strings adopted;   /* partitions whose foreign bytes were adopted */
+	struct strings warnings;
+};
+
+/* Statuses: OK; CONFLICT (exit 5, staging gone); IO (exit 6, nothing changed); UNCLEAR (exit 7, decided but not yet durable or
+ * not yet live). Each entry's outcome says what the ledger says. */
+recloser_status commit_run(struct staging *staging, struct arena *arena, struct entry *entries, size_t count,
+                           const struct commit_options *options, struct commit_report *report, recloser_error *error) RC_CHECKED;
+
+/* ---- recovery ---- */
+
+struct recovery {
+	int64_t finished;          /* commit number that was open and is finished now; 0: none */
+	struct strings finished_partitions;
+	struct strings swept;      /* runs whose staging was removed */
+	struct strings living;     /* runs that are still going on */
+	struct strings foreign;    /* files in the tree that are not ours */
+	struct strings adoptable, missing; /* partitions */
+	struct strings warnings;
+};
+/* Finish and sweep; looks at the whole tree only when `deep`. Does nothing where there is no control directory. */
+recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out, recloser_error *error) RC_CHECKED;
+recloser_status recover_rebuild(struct dataset *dataset, struct arena *arena, struct recovery *out, recloser_error *error) RC_CHECKED;
+
+/* ---- small files of a run that are not part of the protocol ---- */
+
+/* Write `<control>/<relative>` whole or not at all (a temporary name, sync, rename); directories are made. */
+recloser_status control_write(struct dataset *dataset, struct arena *arena, const char *relative, const void *bytes, size_t count,
+                              recloser_error *error) RC_CHECKED;
+recloser_status control_read(struct dataset *dataset, struct arena *arena, const char *relative, char **bytes, size_t *count,
+                             recloser_error *error) RC_CHECKED; /* *bytes NULL when there is none */
+/* Move a file that the engine wrote under staging to `<control>/<relative>`. */
+recloser_status control_adopt(struct dataset *dataset, struct arena *arena, const char *staged, const char *relative,
+                              recloser_error *error) RC_CHECKED;
+
+#endif

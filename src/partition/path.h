@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Partition paths: Hive's `column=value/...` with every byte outside A-Za-z0-9_-.~ percent-encoded, upper-case hex. */
+#ifndef RECLOSER_PARTITION_PATH_H
+#define RECLOSER_PARTITION_PATH_H
+
+#include "base/arena.h"
+#include "base/text.h"
+
+/* "state=TX%2FOK/month=2026-07"; "" for no columns. The values "." and ".." can't leave: the path has `column=` before them. */
+const char *partition_path(struct arena *arena, const struct strings *columns, const char *const *values);
+/* The values of a path, or NULL when it does not name exactly these columns. */
+const char **partition_values(struct arena *arena, const struct strings *columns, const char *path);
+/* Why a value can't be a partition, or NULL: "is empty", "is the word that Hive keeps for a missing value",
+ * "is longer than a file name can be". */
+const char *partition_value_fault(const char *column, const char *value);
+/* Does some common reader take this text for another type when it stands in a path? NULL, or what it takes it for: "a number",
+ * "a date", "true or false", "a missing value". */
+const char *partition_lookalike(const char *value);
+/* Does `path` lie in `wanted` (equal, or below it at a `/`)? */
+bool partition_within(const char *path, const char *wanted);
+
+#endif

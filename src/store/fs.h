@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Every side effect on a dataset that lies on a file system goes through this table, so that tests can count, record, fail
+ * or replay it: fs_posix is the real one, fs_memory keeps a tree in memory with the crash semantics of a journalled file
+ * system, fs_recording and fs_failing wrap another.
+ *
+ * Paths are absolute or relative to the working directory, as the caller has them. Every call returns 0 or an errno;
+ * deciding what an errno means is the caller's affair. */
+#ifndef RECLOSER_STORE_FS_H
+#define RECLOSER_STORE_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+
+struct fs_stat {
+	uint64_t bytes, inode, device, mount; /* mount: statx mount id, 0 where the kernel has none */
+	int64_t mtime_ns;
+	uint32_t links, mode;
+	bool is_directory;
+};
+
+struct fs_file; /* an open descriptor */
+struct fs_lock;
+
+struct fs {
+	const struct fs_ops *ops;
+	void *impl;
+};
+
+struct fs_ops {
+	const char *name;
+	int (*stat)(struct fs *, const char *path, struct fs_stat *out);
+	int (*list)(struct fs *, const char *directory, struct arena *arena, struct strings *names); /* sorted, without . and .. */
+	int (*read)(struct fs *, const char *path, struct arena *arena, char **bytes, size_t *count); /* whole small files */
+	/* Create exclusively, write all, close. `keep` (may be NULL) receives a descriptor that stays open for sync. */
+	int (*write)(struct fs *, const char *path, const void *bytes, size_t count, unsigned mode, struct fs_file **keep);
+	int (*open)(struct fs *, const char *path, bool create, struct fs_file **out); /* for sync of files that others write */
+	int (*sync)(struct fs *, struct fs_file *file);
+	void (*close)(struct fs *, struct fs_file *file);
+	int (*sync_directory)(struct fs *, const char *path);
+	int (*sync_all)(struct fs *, struct fs_file *file); /* syncfs; ENOSYS where its report can't be trusted */
+	int (*make_directory)(struct fs *, const char *path);
+	int (*link)(struct fs *, const char *from, const char *to);
+	int (*rename)(struct fs *, const char *from, const char *to);
+	int (*rename_new)(struct fs *, const char *from, const char *to); /* RENAME_NOREPLACE */
+	int (*copy)(struct fs *, const char *from, const char *to);       /* exclusive, reflink where possible */
+	int (*unlink)(struct fs *, const char *path);
+	int (*remove_directory)(struct fs *, const char *path);
+	int (*chmod)(struct fs *, const char *path, unsigned mode);
+	/* Advisory, by flock. `wait` false: EWOULDBLOCK when held. ENOLCK or ENOSYS: no locks here. `text` is written into it. */
+	int (*lock)(struct fs *, const char *path, const char *text, struct fs_lock **out);
+	void (*unlock)(struct fs *, struct fs_lock *lock);
+};
+
+struct fs *fs_posix(struct arena *arena);
+
+#endif
