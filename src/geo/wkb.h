@@ -17,8 +17,9 @@ enum wkb_fault {
 	WKB_TYPE,          /* an unknown type number */
 	WKB_CURVE,         /* a curve, surface or TIN: sound, but not storable as it is */
 	WKB_CHILD,         /* a part of another type or dimension than its parent allows */
-	WKB_NOT_FINITE,    /* a coordinate that is infinite, or half NaN */
+	WKB_NOT_FINITE,    /* x or y not finite (both NaN are an empty point), or z or m infinite (NaN there: no value) */
 	WKB_RING,          /* a ring of fewer than four points or not closed */
+	WKB_LINE,          /* a line of one point: GEOS refuses to read it */
 	WKB_DEPTH,         /* nested deeper than 32 */
 	WKB_EMPTY          /* sound, but without any coordinate */
 };
@@ -30,13 +31,14 @@ struct wkb_facts {
 	bool any, any_z, any_m;
 	uint32_t types;                /* bit (type - 1) + 8 * dimension class (0 XY, 1 XYZ, 2 XYM, 3 XYZM), type 1 to 7 */
 	int32_t srid;                  /* of an EWKB; 0: none */
-	bool standard;                 /* it is already in the stored form */
+	bool standard;                 /* it is already in the stored form; of many: all of them are */
 };
 /* Walk one geometry and add it to `facts`. EWKB flags and both byte orders are understood. WKB_EMPTY is reported only for
- * a geometry without coordinates; its type still counts. */
+ * a geometry without coordinates; its type still counts. With any other fault `facts` stays as it was. */
 enum wkb_fault wkb_walk(const void *bytes, size_t count, struct wkb_facts *facts);
 void wkb_facts_add(struct wkb_facts *to, const struct wkb_facts *other);
-/* Write the stored form of a sound geometry to `out` (at most `count` bytes); returns its length. */
+/* Write the stored form of a sound geometry to `out` (at most `count` bytes); returns its length, 0 when it is not sound.
+ * The NaN of empty points becomes the one quiet NaN, so that equal geometries have equal bytes. */
 size_t wkb_store(const void *bytes, size_t count, void *out);
 /* A point in the stored form: 21 bytes. */
 enum { WKB_POINT_BYTES = 21 };
@@ -53,7 +55,7 @@ const char *wkb_type_name(int bit);
 /* The box in floats, rounded outward. */
 float wkb_float_down(double value);
 float wkb_float_up(double value);
-/* Position along a Hilbert curve of order 16 over the given extent, of the box's centre. */
+/* Position along a Hilbert curve of order 16 over the given extent, of the box's centre; 0 for an empty geometry. */
 uint64_t wkb_hilbert(const struct wkb_facts *facts, const double extent[4]);
 
 #endif

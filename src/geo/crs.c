@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reference systems by name or definition, and how far their coordinates reach. */
+#include "geo/crs.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <cpl_conv.h>
+#include <cpl_string.h>
+
+#include "geo/quiet.h"
+#include "geo/srs.h"
+
+/* What PROJ gave, before it hangs on an arena: an arena may leave by a jump, so it is not touched while handles are open. */
+struct found {
+	char *projjson;
+	char id[64];
+	bool geographic;
+	double bounds[4];
+};
+
+/* PROJ's own guessing also opens files and addresses that a text may name, so only the forms that cannot be one pass. */
+static OGRErr set_from_text(OGRSpatialReferenceH srs, const char *text)
+{
+	text += strspn(text, " \t\r\n");
+	bool address = strncmp(text, "http://www.opengis.net/def/crs/", 31) == 0 ||
+	               strncmp(text, "http://opengis.net/def/crs/", 27) == 0 ||
+	               strncmp(text, "https://www.opengis.net/def/crs/", 32) == 0;
+	if (*text == '{' || address || (strchr(text, ':') && !strpbrk(text, "[/\\")))
+		return OSRSetFromUserInput(srs, text);
+	if (strchr(text, '[')) {
+		char *rest = (char *)text;
+		return OSRImportFromWkt(srs, &rest);
+	}
+	return *text == '+' ? OSRImportFromProj4(srs, text) : OGRERR_UNSUPPORTED_SRS;
+}
+
+OGRSpatialReferenceH srs_new(const char *text)
+{
+	OGRSpatialReferenceH srs = OSRNewSpatialReference(NULL);
+	if (!srs)
+		return NULL;
+	if (set_from_text(srs, text) != OGRERR_NONE) {
+		OSRRelease(srs);
+		return NULL;
+	}
+	OSRSetAxisMappingStrategy(srs, OAMS_TRADITIONAL_GIS_ORDER);
+	return srs;
+}
+
+static void set_bounds(double bounds[4], double minx, double miny, double maxx, double maxy)
+{
+	bounds[0] = minx;
+	bounds[1] = miny;
+	bounds[2] = maxx;
+	bounds[3] = maxy;
+}
+
+/* The area of use in the system's own units, widened by half its width and height on each side: publishers do use a
+ * zone beyond its edge, and what the bounds are for is to find swapped, scaled and foreign coordinates. */
+static bool projected_bounds(OGRSpatialReferenceH srs, double bounds[4])
+{
+	double west, south, east, north, box[4];
+	if (!OSRGetAreaOfUse(srs, &west, &south, &east, &north, NULL) || west < -180)
+		return false;
+	OGRSpatialReferenceH degrees = srs_new("OGC:CRS84");
+	OGRCoordinateTransformationH transformation = degrees ? OCTNewCoordinateTransformation(degrees, srs) : NULL;
+	bool right = transformation && OCTTransformBounds(transformation, west, south, east, north, &box[0], &box[1],
+	                                                  &box[2], &box[3], 21);
+	OCTDestroyCoordinateTransformation(transformation);
+	OSRRelease(degrees);
+	if (!right || !isfinite(box[0]) || !isfinite(box[1]) || !isfinite(box[2]) || !isfinite(box[3]))
+		return false;
+	double x = (box[2] - box[0]) / 2, y = (box[3] - box[1]) / 2;
+	if (x < 0 || y < 0)
+		return false;
+	set_bounds(bounds, box[0] - x, box[1] - y, box[2] + x, box[3] + y);
+	return true;
+}
+
+static void find_bounds(OGRSpatialReferenceH srs, struct found *found)
+{
+	if (found->geographic) {
+		/* 180 degrees in the system's unit, which is a gradian in some old ones. */
+		double radians = OSRGetAngularUnits(srs, NULL);
+		double half = fabs(radians - M_PI / 180) < 1e-12 || !(radians > 0) ? 180 : M_PI / radians;
+		set_bounds(found->bounds, -half, -half / 2, half, half / 2);
+	} else if (!OSRIsProjected(srs) || !projected_bounds(srs, found->bounds)) {
+		set_bounds(found->bounds, -INFINITY, -INFINITY, INFINITY, INFINITY);
+	}
+}
+
+static bool find(const char *text, struct found *found)
+{
+	static const char *const one_line[] = {"MULTILINE=NO", NULL};
+	OGRSpatialReferenceH srs = srs_new(text);
+	if (!srs)
+		return false;
+	bool right = OSRExportToPROJJSON(srs, &found->projjson, one_line) == OGRERR_NONE && found->projjson;
+	if (right) {
+		const char *authority = OSRGetAuthorityName(srs, NULL), *code = OSRGetAuthorityCode(srs, NULL);
+		if (authority && code)
+			snprintf(found->id, sizeof found->id, "%s:%s", authority, code);
+		found->geographic = OSRIsGeographic(srs);
+		find_bounds(srs, found);
+	}
+	OSRRelease(srs);
+	return right;
+}
+
+recloser_status crs_read(struct arena *arena, const char *text, struct crs *out, recloser_error *error)
+{
+	struct found found = {0};
+	struct quiet quiet;
+	quiet_begin(&quiet);
+	bool right = find(text, &found);
+	quiet_end(&quiet);
+	if (!right) {
+		CPLFree(found.projjson);
+		error_set(error, RECLOSER_USAGE, "crs.unknown", "\"%.200s\" is no coordinate reference system that PROJ knows%s%s", text,
+		          quiet.text[0] ? ": " : "", quiet.text);
+		return error_hint(error, "write a code such as EPSG:4326 or OGC:CRS84, or the system's WKT or PROJJSON");
+	}
+	arena_defer(arena, VSIFree, found.projjson);
+	out->projjson = found.projjson;
+	out->id = found.id[0] ? arena_strdup(arena, found.id) : NULL;
+	out->geographic = found.geographic;
+	memcpy(out->bounds, found.bounds, sizeof out->bounds);
+	return RECLOSER_OK;
+}
+
+bool crs_same(const struct crs *a, const struct crs *b)
+{
+	static const char *const loosely[] = {"CRITERION=EQUIVALENT_EXCEPT_AXIS_ORDER_GEOGCRS",
+	                                      "IGNORE_DATA_AXIS_TO_SRS_AXIS_MAPPING=YES", NULL};
+	if (!a->projjson || !b->projjson)
+		return a->projjson == b->projjson;
+	if (strcmp(a->projjson, b->projjson) == 0)
+		return true;
+	struct quiet quiet;
+	quiet_begin(&quiet);
+	OGRSpatialReferenceH one = srs_new(a->projjson), other = srs_new(b->projjson);
+	bool same = one && other && OSRIsSameEx(one, other, loosely);
+	OSRRelease(one);
+	OSRRelease(other);
+	quiet_end(&quiet);
+	return same;
+}
