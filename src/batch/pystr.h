@@ -25,7 +25,4 @@ size_t pystr_timestamptz(int64_t us, char *out); /* the same and "+00:00" */
 size_t pystr_time(int64_t us, char *out);
 size_t pystr_uuid(const uint8_t big_endian[16], char *out);
 
-/* Shortest decimal that reads back as the same double, as JSON wants it: 1.5, 1e+300, 3 ("3" without ".0"). */
-size_t number_shortest(double value, char *out);
-
 #endif
