@@ -23,6 +23,12 @@ struct found {
 static OGRErr set_from_text(OGRSpatialReferenceH srs, const char *text)
 {
 	text += strspn(text, " \t\r\n");
+	char name[64];
+	if (strncmp(text, "OGC:", 4) == 0 && strlen(text) < 40) {
+		/* By the short name GDAL makes the system itself, without its authority. */
+		snprintf(name, sizeof name, "urn:ogc:def:crs:OGC::%s", text + 4);
+		text = name;
+	}
 	bool address = strncmp(text, "http://www.opengis.net/def/crs/", 31) == 0 ||
 	               strncmp(text, "http://opengis.net/def/crs/", 27) == 0 ||
 	               strncmp(text, "https://www.opengis.net/def/crs/", 32) == 0;
@@ -33,6 +39,12 @@ static OGRErr set_from_text(OGRSpatialReferenceH srs, const char *text)
 		return OSRImportFromWkt(srs, &rest);
 	}
 	return *text == '+' ? OSRImportFromProj4(srs, text) : OGRERR_UNSUPPORTED_SRS;
+}
+
+void srs_free(OGRSpatialReferenceH srs)
+{
+	if (srs)
+		OSRRelease(srs); /* complains about NULL */
 }
 
 OGRSpatialReferenceH srs_new(const char *text)
@@ -68,7 +80,7 @@ static bool projected_bounds(OGRSpatialReferenceH srs, double bounds[4])
 	bool right = transformation && OCTTransformBounds(transformation, west, south, east, north, &box[0], &box[1],
 	                                                  &box[2], &box[3], 21);
 	OCTDestroyCoordinateTransformation(transformation);
-	OSRRelease(degrees);
+	srs_free(degrees);
 	if (!right || !isfinite(box[0]) || !isfinite(box[1]) || !isfinite(box[2]) || !isfinite(box[3]))
 		return false;
 	double x = (box[2] - box[0]) / 2, y = (box[3] - box[1]) / 2;
@@ -104,7 +116,7 @@ static bool find(const char *text, struct found *found)
 		found->geographic = OSRIsGeographic(srs);
 		find_bounds(srs, found);
 	}
-	OSRRelease(srs);
+	srs_free(srs);
 	return right;
 }
 
@@ -141,8 +153,8 @@ bool crs_same(const struct crs *a, const struct crs *b)
 	quiet_begin(&quiet);
 	OGRSpatialReferenceH one = srs_new(a->projjson), other = srs_new(b->projjson);
 	bool same = one && other && OSRIsSameEx(one, other, loosely);
-	OSRRelease(one);
-	OSRRelease(other);
+	srs_free(one);
+	srs_free(other);
 	quiet_end(&quiet);
 	return same;
 }

@@ -5,7 +5,8 @@
 
 #include <ogr_srs_api.h>
 
-/* From any text PROJ knows, without looking at files or the network; NULL when it is none. Free with OSRRelease. */
+/* From any text PROJ knows, without looking at files or the network; NULL when it is none. */
 OGRSpatialReferenceH srs_new(const char *text);
+void srs_free(OGRSpatialReferenceH srs); /* NULL is fine */
 
 #endif

@@ -47,8 +47,8 @@ void transform_free(struct transform *transform)
 		return;
 	for (int i = 0; i < transform->idle_count; i++)
 		OCTDestroyCoordinateTransformation(transform->idle[i]);
-	OSRRelease(transform->from);
-	OSRRelease(transform->to);
+	srs_free(transform->from);
+	srs_free(transform->to);
 	pthread_mutex_destroy(&transform->lock);
 	free(transform);
 }
