@@ -134,6 +134,20 @@ RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_recover(const recloser
 RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_key(const char *const *values, size_t count, bool escape,
                                                               char key[25], recloser_error *error);
 
+typedef struct recloser_demo_options {
+	recloser_common common;   /* spec_path is not used: the demonstration writes its own */
+	const char *directory;    /* absent, empty, or of an earlier demonstration, which is then removed */
+	uint64_t rows;            /* of the publication; 0: 1,200,000; at least 1,200 */
+	void (*say)(void *arg, const char *text); /* told what happens as it happens, whole lines; may be NULL */
+	void *say_arg;
+} recloser_demo_options;
+
+/* Load one publication twice by appending, by merging on a key with a mutable field, and by recloser_load, and compare.
+ * What was told to `say` is not repeated in the result's text; its JSON has all figures.
+ * Statuses: OK, FAULT when a figure is not what it has to be, and those of recloser_load. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_demo(const recloser_demo_options *options,
+                                                               recloser_result **out, recloser_error *error);
+
 /* "0.1.0" and "v1.5.6". */
 RECLOSER_API const char *recloser_version(void);
 RECLOSER_API const char *recloser_engine_version(void);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Printing of results and errors (output.h).
+ */
+#include "output.h"
+
+#include <errno.h>
+#include <string.h>
+
+void output_json_text(FILE *stream, const char *text)
+{
+	putc('"', stream);
+	for (; *text != '\0'; text++) {
+		unsigned char c = (unsigned char)*text;
+		if (c == '"' || c == '\\')
+			fprintf(stream, "\\%c", c);
+		else if (c < 0x20)
+			fprintf(stream, "\\u%04x", (unsigned)c);
+		else
+			putc(c, stream);
+	}
+	putc('"', stream);
+}
+
+/* A call that failed before it had a result still gives one object to who asked for JSON. */
+static void print_bare_error(const recloser_error *error)
+{
+	const struct {
+		const char *name, *text;
+	} members[] = {{"code", error->code}, {"what", error->what}, {"where", error->where}, {"hint", error->hint}};
+	fputs("{\n  \"outcome\": \"failed\",\n  \"error\": {", stdout);
+	for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+		printf("%s\n    \"%s\": ", i > 0 ? "," : "", members[i].name);
+		output_json_text(stdout, members[i].text);
+	}
+	fputs("\n  }\n}\n", stdout);
+}
+
+/* Every line of the text indented by two. */
+static void print_indented(const char *text)
+{
+	while (*text != '\0') {
+		size_t length = strcspn(text, "\n");
+		fprintf(stderr, "  %.*s\n", (int)length, text);
+		text += length;
+		text += *text == '\n';
+	}
+}
+
+static void print_error(const recloser_error *error)
+{
+	fprintf(stderr, "recloser: %s\n", error->what);
+	print_indented(error->where);
+	print_indented(error->hint);
+}
+
+int output_flush(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	fprintf(stderr, "recloser: cannot write to stdout: %s\n", strerror(errno));
+	return code == RECLOSER_OK ? RECLOSER_IO : code;
+}
+
+int output_finish(bool json, recloser_status status, recloser_result *result, const recloser_error *error)
+{
+	if (result != NULL)
+		fputs(json ? recloser_result_json(result) : recloser_result_text(result), stdout);
+	else if (json && status != RECLOSER_OK)
+		print_bare_error(error);
+	int code = output_flush((int)status); /* before stderr: in a shared log the figures stand above the reason */
+	if (status != RECLOSER_OK && error->what[0] != '\0')
+		print_error(error);
+	recloser_result_free(result);
+	return code;
+}
