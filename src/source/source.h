@@ -16,6 +16,8 @@
 #include "engine/chunk.h"
 #include "spec/spec.h"
 
+struct engine;
+
 struct source_column {
 	const char *name;   /* as written in the source; "" when it has none */
 	const char *letter; /* "AF" in sheets, else NULL */
@@ -91,6 +93,7 @@ struct input {
 /* Which columns of the source must be filled for a row to be data (`data: first_key`): names as the spec has them, each a
  * list of alternatives. */
 struct source_request {
+	struct engine *engine;   /* for formats that the engine reads by itself */
 	const struct input *input;
 	const struct block *block;
 	const struct spec *spec;
