@@ -273,6 +273,145 @@ static void the_readers_error_comes_through(void **state)
 	assert_int_equal(engine_run(engine, "read", "SELECT * FROM rc_scan(999)", &error), RECLOSER_IO);
 }
 
+/* ---- expressions of a spec ---- */
+
+static recloser_status check(const char *expression)
+{
+	static const char *names[] = {"a", "b", "queue_id", "user", "Capacity MW"};
+	const struct strings columns = {names, 5};
+	error_clear(&error);
+	return engine_check_expression(engine, arena, expression, &columns, &error);
+}
+
+static void plain_expressions_pass(void **state)
+{
+	(void)state;
+	static const char *const good[] = {
+	    "a",
+	    "A + 1",
+	    "\"Capacity MW\" >= 0 AND b IS NOT NULL",
+	    "CASE WHEN a > 1 THEN upper(b) ELSE lower(b) END",
+	    "a BETWEEN 1 AND 2 OR b IN ('x', 'it''s)', '--')",
+	    "ltrim(queue_id, '0') || '-' || coalesce(b, '')",
+	    "a::DECIMAL(9,2) + TRY_CAST(b AS DOUBLE)",
+	    "a::JSON ->> '$.x'",
+	    "b -> 'x'",
+	    "list_transform(string_split(b, ','), lambda x: trim(x))",
+	    "[x * 2 for x in [1, 2, 3] if x > 1]",
+	    "split_part(b, '-', 2)",
+	    "nullif(b, '')",
+	    "list_sum([1, 2])",
+	    "b LIKE 'GIA%' AND regexp_matches(b, '[0-9]+')",
+	    "strftime(a, '%Y-%m')",
+	    "a AT TIME ZONE 'America/Chicago'",
+	    "extract(year FROM a)",
+	    "DATE '2026-07-01' + INTERVAL 1 DAY",
+	    "{'x': a}.x",
+	    "a /* in between */ + 1",
+	    "user",
+	    "18446744073709551615 + a",
+	    "a IS DISTINCT FROM b",
+	    "main.lower(b)",
+	};
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		if (check(good[i]) != RECLOSER_OK)
+			print_error("%s\n", error.what);
+		assert_int_equal(error.status, RECLOSER_OK);
+	}
+}
+
+static void attacks_are_refused(void **state)
+{
+	(void)state;
+	static const char *const bad[] = {
+	    "",
+	    " ",
+	    "1) from read_csv('x'); --",
+	    "1) from read_csv('x') where (1",
+	    "(select 1)",
+	    "exists(select 1)",
+	    "a = any(select 1)",
+	    "a IN (select 1)",
+	    "now()",
+	    "current_timestamp",
+	    "current_date",
+	    "current_user",
+	    "random()",
+	    "uuid()",
+	    "getenv('HOME')",
+	    "current_setting('x')",
+	    "getvariable('x')",
+	    "read_text('/etc/passwd')",
+	    "a from read_text('/etc/passwd')",
+	    "a; drop table b",
+	    "a;",
+	    "a, b",
+	    "a AS c",
+	    "a c",
+	    "a -- rest",
+	    "-- all",
+	    "a /* open",
+	    "'open",
+	    "\"open",
+	    "$$open",
+	    "a)",
+	    "(a",
+	    "a) + (b",
+	    "*",
+	    "COLUMNS(*)",
+	    "count(*)",
+	    "sum(a)",
+	    "sum(a) OVER ()",
+	    "row_number() OVER ()",
+	    "a LIMIT 1",
+	    "a WHERE b",
+	    "a UNION SELECT b",
+	    "a USING SAMPLE 1",
+	    "a QUALIFY true",
+	    "DISTINCT a",
+	    "?",
+	    "$1",
+	    "$name",
+	    "#1",
+	    "nextval('s')",
+	    "json_serialize_plan('SELECT * FROM read_csv(''x'')')",
+	    "query('select 1')",
+	    "unnest([1])",
+	    "ago(INTERVAL 1 DAY)",
+	    "age(a::TIMESTAMP)",
+	    "geomean(a)",
+	    "get_block_size('memory')",
+	    "pg_sleep(1)",
+	    "error('x')",
+	    "nowhere(a)",
+	    "other.lower(a)",
+	    "a::mytype",
+	    "a::main.mytype",
+	    "a::STRUCT(x mytype)",
+	    "lower(DISTINCT b)",
+	    "lower(b) FILTER (a)",
+	    "grouping(a)",
+	    "a COLLATE nocase",
+	    "read_text('/etc/passwd') -> 'x'",
+	    "list_transform([1], lambda x: random())",
+	    "list_transform([1], lambda x: y)",
+	    "DEFAULT",
+	    "current_localtimestamp()",
+	};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		if (check(bad[i]) != RECLOSER_USAGE)
+			print_error("passed: %s\n", bad[i]);
+		assert_int_equal(error.status, RECLOSER_USAGE);
+		assert_string_equal(error.code, "spec.expression");
+	}
+	check("queue_di = 'x'");
+	assert_non_null(strstr(error.what, "\"queue_di\", which is not there"));
+	assert_string_equal(error.hint, "did you mean \"queue_id\"?");
+	error_clear(&error);
+	assert_int_equal(engine_check_expression(engine, arena, "anything + 1", NULL, &error), RECLOSER_OK);
+	assert_int_equal(engine_check_expression(engine, arena, "current_date", NULL, &error), RECLOSER_USAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +426,8 @@ int main(void)
 	    TEST(reads_a_source),
 	    TEST(reads_only_what_is_named),
 	    TEST(the_readers_error_comes_through),
+	    TEST(plain_expressions_pass),
+	    TEST(attacks_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
