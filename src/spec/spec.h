@@ -2,7 +2,11 @@
  * The spec: one YAML file a dataset, read into one validated struct. Whoever holds a `struct spec` may rely on every rule
  * of docs/spec.md that can be decided without looking at a source; nothing downstream checks them again.
  *
- * What all blocks share (`common:`, `columns:`) is merged here: each block carries its own complete column list. */
+ * What all blocks share (`common:`, `columns:`) is merged here: each block carries its own complete column list, the shared
+ * columns first. To these are added, where they are not listed: columns that the key, `partition` or `revision` names
+ * (ORIGIN_FROM their own name; a partition column is TYPE_TEXT, the others TYPE_UNSET), and the publisher's column
+ * (ORIGIN_VALUE with the source's name). `from` of an ORIGIN_FROM column is never empty; a partition column is TYPE_TEXT or
+ * TYPE_INTEGER; a column that does not come from the source's columns or `sql` is never TYPE_UNSET. */
 #ifndef RECLOSER_SPEC_SPEC_H
 #define RECLOSER_SPEC_SPEC_H
 
@@ -70,7 +74,7 @@ struct column {
 	const char *otherwise;  /* `default:` for a missing value; NULL: none */
 	int pad;                /* left zeros up to this many characters */
 	struct strings format;  /* strptime formats, and the words iso and excel */
-	const char *as;         /* strftime format to turn a parsed time back to text */
+	const char *as;         /* strftime format to write a parsed time as text; `type` is TYPE_TEXT then, and `format` is not empty */
 	const char *zone;
 	bool time_drop;         /* `time: drop` */
 	const char *decimal, *thousands;
@@ -150,7 +154,7 @@ struct total {
 };
 
 struct identity {
-	const char *column; /* or */
+	const char *column; /* in every block, or the geometry's; or */
 	const char *sql;
 	struct mark mark;
 };
@@ -173,7 +177,7 @@ enum partition_copy { PARTITION_DICTIONARY, PARTITION_PLAIN, PARTITION_PATH };
 enum schema_policy { SCHEMA_GROW, SCHEMA_FREEZE };
 
 struct lookup {
-	const char *file, *layer; /* relative to the spec */
+	const char *file, *layer; /* the file as written: relative to the spec's directory */
 	struct map_entry *on;     /* dataset column -> layer column */
 	size_t on_count;
 	bool fold_case, fold_accents;
@@ -188,7 +192,8 @@ struct geometry_spec {
 	const char *column;      /* name in the dataset, "geometry" */
 	const char *crs;         /* "EPSG:4326", "unknown", or NULL: the source's own */
 	const char *to_crs;
-	const char *parts[4];    /* lon, lat; or wkt; or wkb; or x0, y0, x1, y1: source column names; for SOURCE: the source's geometry column or NULL */
+	const char *parts[4];    /* lon, lat; or wkt; or wkb; or x0, y0, x1, y1: a column of the block by its name, else of the
+	                          * source; for SOURCE (`from: {column: shape}`): the source's geometry column, or NULL */
 	enum geometry_missing missing;
 	enum covering covering;
 	enum curves curves;
@@ -238,8 +243,9 @@ struct spec {
 	char text_sha256[SHA256_HEX], meaning[SHA256_HEX], shape[SHA256_HEX];
 };
 
-/* Read and validate. Errors are RECLOSER_USAGE with file, line and column, the offending word, the nearest allowed one
- * and, where YAML's own syntax bit, the advice to put the value in quotes. */
+/* Read and validate. A file that can't be opened or read is RECLOSER_IO; all else is RECLOSER_USAGE with file, line and
+ * column, the offending word, the nearest allowed one and, where YAML's own syntax bit, the advice to put the value in
+ * quotes. `out` is set on success only. */
 recloser_status spec_read(struct arena *arena, const char *path, struct spec **out, recloser_error *error) RC_CHECKED;
 /* The same from memory; `path` is for messages and relative paths. */
 recloser_status spec_parse(struct arena *arena, const char *path, const char *bytes, size_t count, struct spec **out,

@@ -1,0 +1,5 @@
+unit_test(spec base spec)
+if(TARGET module_spec)
+  add_executable(spec_check unit/spec_check.c $<TARGET_OBJECTS:module_base> $<TARGET_OBJECTS:module_spec>)
+  target_link_libraries(spec_check PRIVATE recloser_settings PkgConfig::YAML)
+endif()
