@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Partition paths: Hive's `column=value/...` with every byte outside A-Za-z0-9_-.~ percent-encoded, upper-case hex. */
-#ifndef RECLOSER_PARTITION_PATH_H
-#define RECLOSER_PARTITION_PATH_H
+ * Partition paths as Hive writes them: Hive's `column=value/...` with every byte outside A-Za-z0-9_-.~ percent-encoded, upper-case hex. */
+#ifndef RECLOSER_BASE_HIVE_H
+#define RECLOSER_BASE_HIVE_H
 
 #include "base/arena.h"
 #include "base/text.h"
 
 /* "state=TX%2FOK/month=2026-07"; "" for no columns. The values "." and ".." can't leave: the path has `column=` before them. */
 const char *partition_path(struct arena *arena, const struct strings *columns, const char *const *values);
+/* One name or value, percent-encoded. */
+const char *partition_encoded(struct arena *arena, const char *text);
 /* The values of a path, or NULL when it does not name exactly these columns. */
 const char **partition_values(struct arena *arena, const struct strings *columns, const char *path);
 /* Why a value can't be a partition, or NULL: "is empty", "is the word that Hive keeps for a missing value",

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "batch/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hive.h"
+
+const char *batch_path_sql(struct arena *arena, const struct strings *partition)
+{
+	struct text out = text_on(arena);
+	for (size_t i = 0; i < partition->count; i++)
+		text_addf(&out, "%s'%s%s=' || url_encode(CAST(%s AS VARCHAR))", i ? " || " : "", i ? "/" : "",
+		          partition_encoded(arena, partition->at[i]), sql_name(arena, partition->at[i]));
+	return partition->count ? out.at : "''";
+}
+
+const char *batch_order_sql(struct arena *arena, const struct batch *batch)
+{
+	const struct spec *spec = batch->context->spec;
+	struct text out = text_on(arena);
+	for (size_t i = 0; i < spec->identity_count; i++) {
+		const struct identity *identity = &spec->identity[i];
+		if (identity->column && strings_has(&spec->partition, identity->column))
+			continue;
+		const char *name = identity->column ? sql_name(arena, identity->column) : arena_printf(arena, "_rc_i%zu", i);
+		text_addf(&out, "%s%s", out.length ? ", " : "", name);
+	}
+	text_addf(&out, "%s%s", out.length ? ", " : "", sql_name(arena, spec->key_column));
+	return out.at;
+}
+
+/* ---- uniting the sources' columns ---- */
+
+static int type_width(const char *type)
+{
+	static const char *const integers[] = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"};
+	for (int i = 0; i < 4; i++)
+		if (strcmp(type, integers[i]) == 0)
+			return i + 1;
+	return strcmp(type, "FLOAT") == 0 ? 11 : strcmp(type, "DOUBLE") == 0 ? 12 : 0;
+}
+
+/* The wider of two types of one kind, or NULL when they are different things. */
+static const char *wider(const char *a, const char *b)
+{
+	if (strcmp(a, b) == 0)
+		return a;
+	int wa = type_width(a), wb = type_width(b);
+	if (wa && wb && wa / 10 == wb / 10)
+		return wa > wb ? a : b;
+	return NULL;
+}
+
+static recloser_status unite(struct batch *batch, const struct layout *layout, const struct rows *described, recloser_error *error)
+{
+	const struct spec *spec = batch->context->spec;
+	for (size_t i = 0; i < described->row_count; i++) {
+		const char *name = rows_at(described, i, 0), *type = rows_at(described, i, 1);
+		if (text_starts(name, "_rc_"))
+			continue;
+		if (text_starts(type, "ENUM"))
+			type = "VARCHAR";
+		struct batch_column *known = NULL;
+		for (size_t k = 0; k < batch->column_count && !known; k++)
+			if (strcmp(batch->columns[k].name, name) == 0)
+				known = &batch->columns[k];
+		if (!known) {
+			batch->columns[batch->column_count++] = (struct batch_column){
+				.name = name, .type = type, .partition = strings_has(&spec->partition, name), .key = strcmp(name, spec->key_column) == 0,
+				.geometry = layout->geometry != GEOMETRY_NONE && strcmp(name, spec->geometry.column) == 0};
+			continue;
+		}
+		const char *both = wider(known->type, type);
+		if (!both) {
+			error_set(error, RECLOSER_REFUSED, "batch.types", "column %s is %s in %s but %s in an earlier source of this run", name, type,
+			          layout->input->name, known->type);
+			return error_hint(error, "declare its type: columns: {%s: {type: text}}", name);
+		}
+		known->type = both;
+	}
+	return RECLOSER_OK;
+}
+
+/* The geometry goes last, where readers of tables expect it; the order is otherwise that of first appearance. */
+static void geometry_last(struct batch *batch)
+{
+	for (size_t i = 0; i + 1 < batch->column_count; i++)
+		if (batch->columns[i].geometry) {
+			struct batch_column geometry = batch->columns[i];
+			memmove(&batch->columns[i], &batch->columns[i + 1], (batch->column_count - i - 1) * sizeof *batch->columns);
+			batch->columns[batch->column_count - 1] = geometry;
+			break;
+		}
+	batch->has_geometry = batch->column_count && batch->columns[batch->column_count - 1].geometry;
+}
+
+static recloser_status create_table(struct batch *batch, const struct strings *helpers, recloser_error *error)
+{
+	struct text sql = text_on(batch->arena);
+	text_add(&sql, "CREATE TABLE batch (_rc_src INTEGER, _rc_row BIGINT, _rc_fault VARCHAR");
+	for (size_t i = 0; i < helpers->count; i++)
+		text_addf(&sql, ", %s", helpers->at[i]);
+	for (size_t i = 0; i < batch->column_count; i++)
+		text_addf(&sql, ", %s %s", sql_name(batch->arena, batch->columns[i].name), batch->columns[i].type);
+	text_add(&sql, "); CREATE TABLE rc_sources (src INTEGER, name VARCHAR, sheet VARCHAR, input VARCHAR)");
+	return engine_run(batch->context->engine, "make the batch table", sql.at, error);
+}
+
+static recloser_status fill(struct batch *batch, struct layout *layout, const char *select, recloser_error *error)
+{
+	struct engine *engine = batch->context->engine;
+	struct arena *arena = batch->arena;
+	RC_TRY(engine_runf(engine, "note the source", error, "INSERT INTO rc_sources VALUES (%zu, %s, %s, %s)", layout->ordinal,
+	                   sql_text(arena, layout->input->name), sql_text(arena, layout->source->facts.sheet),
+	                   sql_text(arena, layout->input->path)));
+	const char *doing = arena_printf(arena, "read %s", layout->input->name);
+	struct rows inserted;
+	RC_TRY(engine_query(engine, arena, doing, arena_printf(arena, "INSERT INTO batch BY NAME %s", select), &inserted, error));
+	uint64_t rows = (uint64_t)rows_int(&inserted, 0, 0);
+	batch->rows_in += layout->source->counts.rows;
+	batch->filtered += layout->source->counts.rows - rows;
+	for (size_t i = 0; i < layout->notes.count; i++)
+		strings_add(arena, &batch->warnings, layout->notes.at[i]);
+	for (size_t i = 0; i < layout->source->facts.notes.count; i++)
+		strings_add(arena, &batch->warnings, layout->source->facts.notes.at[i]);
+	return RECLOSER_OK;
+}
+
+recloser_status batch_read(struct arena *arena, struct layout_context *context, struct layout **layouts, size_t count,
+                           struct batch **out, recloser_error *error)
+{
+	struct batch *batch = arena_alloc(arena, sizeof *batch);
+	*batch = (struct batch){.arena = arena, .context = context, .layouts = layouts, .layout_count = count};
+	size_t most = 2;
+	for (size_t i = 0; i < count; i++)
+		most += layouts[i]->count + 2;
+	batch->columns = arena_array(arena, most, sizeof *batch->columns);
+	const char **selects = arena_array(arena, count, sizeof *selects);
+	struct strings helpers = {0};
+	for (size_t i = 0; i < count; i++) {
+		struct rows described;
+		RC_TRY(layout_select(arena, context, layouts[i], &selects[i], error));
+		RC_TRY(engine_describe(context->engine, arena, selects[i], &described, error));
+		RC_TRY(unite(batch, layouts[i], &described, error));
+		for (size_t k = 0; i == 0 && k < described.row_count; k++)
+			if (text_starts(rows_at(&described, k, 0), "_rc_i"))
+				strings_add(arena, &helpers, arena_printf(arena, "%s %s", rows_at(&described, k, 0), rows_at(&described, k, 1)));
+	}
+	geometry_last(batch);
+	RC_TRY(create_table(batch, &helpers, error));
+	for (size_t i = 0; i < count; i++)
+		RC_TRY(fill(batch, layouts[i], selects[i], error));
+	*out = batch;
+	return RECLOSER_OK;
+}
+
+/* ---- partitions ---- */
+
+recloser_status batch_only(struct batch *batch, const char *const *wanted, size_t count, recloser_error *error)
+{
+	if (count == 0)
+		return RECLOSER_OK;
+	struct arena *arena = batch->arena;
+	struct text keep = text_on(arena);
+	const char *path = batch_path_sql(arena, &batch->context->spec->partition);
+	for (size_t i = 0; i < count; i++) {
+		const char *text = sql_text(arena, wanted[i]);
+		text_addf(&keep, "%s(%s) = %s OR starts_with(%s, %s || '/')", i ? " OR " : "", path, text, path, text);
+	}
+	struct rows deleted;
+	RC_TRY(engine_query(batch->context->engine, arena, "leave out other partitions",
+	                    arena_printf(arena, "DELETE FROM batch WHERE _rc_fault IS NULL AND NOT (%s)", keep.at), &deleted, error));
+	batch->filtered += (uint64_t)rows_int(&deleted, 0, 0);
+	return RECLOSER_OK;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct batch_part *)a)->path, ((const struct batch_part *)b)->path);
+}
+
+static const char *where_of(struct arena *arena, const struct strings *partition, const char **values)
+{
+	struct text out = text_on(arena);
+	for (size_t i = 0; i < partition->count; i++)
+		text_addf(&out, "%s%s = %s", i ? " AND " : "", sql_name(arena, partition->at[i]), sql_text(arena, values[i]));
+	return partition->count ? out.at : "TRUE";
+}
+
+/* Values that a file system which folds letter case or Unicode forms would put into one folder; and values that readers of
+ * a path take for something else. One warning a column. */
+static recloser_status look_at_values(struct batch *batch, recloser_error *error)
+{
+	const struct strings *partition = &batch->context->spec->partition;
+	struct arena *arena = batch->arena;
+	for (size_t i = 0; i < partition->count; i++) {
+		const char *column = sql_name(arena, partition->at[i]);
+		struct rows rows;
+		RC_TRY(engine_query(batch->context->engine, arena, "compare partition values", arena_printf(arena,
+		    "SELECT string_agg(v, ', ' ORDER BY v) FROM (SELECT DISTINCT CAST(%s AS VARCHAR) AS v FROM batch)"
+		    " GROUP BY lower(nfc_normalize(v)) HAVING count(*) > 1 ORDER BY 1 LIMIT 3", column), &rows, error));
+		for (size_t k = 0; k < rows.row_count; k++)
+			strings_add(arena, &batch->warnings, arena_printf(arena,
+			    "partition values of %s differ only by letter case or Unicode form: %s; they are kept apart", partition->at[i], rows_at(&rows, k, 0)));
+		const char *taken_for = NULL, *value = NULL;
+		for (size_t k = 0; k < batch->part_count && !taken_for; k++) {
+			value = batch->parts[k].values[i];
+			taken_for = partition_lookalike(value);
+		}
+		bool integer = false;
+		for (size_t k = 0; k < batch->column_count; k++)
+			integer |= strcmp(batch->columns[k].name, partition->at[i]) == 0 && strcmp(batch->columns[k].type, "BIGINT") == 0;
+		if (taken_for && !integer)
+			strings_add(arena, &batch->warnings, arena_printf(arena,
+			    "some readers take %s=%s in a path for %s; the file holds it as text. A prefix (US%s) or a form such as 2026-07 avoids that",
+			    partition->at[i], value, taken_for, value));
+	}
+	return RECLOSER_OK;
+}
+
+static enum several several_of(const struct batch *batch, size_t ordinal)
+{
+	return batch->layouts[ordinal]->block->several;
+}
+
+/* Two files for one partition: a second delivery, or one half each? Only the user can say. */
+static recloser_status check_several(struct batch *batch, recloser_error *error)
+{
+	struct arena *arena = batch->arena;
+	struct rows rows;
+	const char *path_sql = batch_path_sql(arena, &batch->context->spec->partition);
+	RC_TRY(engine_query(batch->context->engine, arena, "look for partitions from several files", arena_printf(arena,
+	    "SELECT path, min(_rc_src), string_agg(DISTINCT input, ', ' ORDER BY input)"
+	    " FROM (SELECT DISTINCT %s AS path, _rc_src FROM batch) b JOIN rc_sources s ON b._rc_src = s.src"
+	    " GROUP BY path HAVING count(DISTINCT input) > 1 ORDER BY path", path_sql), &rows, error));
+	for (size_t i = 0; i < rows.row_count; i++) {
+		size_t ordinal = (size_t)rows_int(&rows, i, 1);
+		enum several several = several_of(batch, ordinal);
+		if (several == SEVERAL_UNION)
+			continue;
+		const char *path = rows_at(&rows, i, 0);
+		if (several == SEVERAL_REFUSE) {
+			error_set(error, RECLOSER_REFUSED, "batch.several", "%zu partition%s would come from several files of this run", rows.row_count,
+			          rows.row_count == 1 ? "" : "s");
+			error_where(error, "%s from %s", *path ? path : "the one partition", rows_at(&rows, i, 2));
+			return error_hint(error, "load them one after the other, or say in the source what it means: "
+			                  "`several: union` (each holds a part) or `several: last` (each is complete, the last one counts)");
+		}
+		struct rows deleted;
+		const char *same = arena_printf(arena, "%s = %s", path_sql, sql_text(arena, path));
+		RC_TRY(engine_query(batch->context->engine, arena, "keep the last file", arena_printf(arena,
+		    "DELETE FROM batch WHERE %s AND _rc_src IN (SELECT src FROM rc_sources WHERE input <> (SELECT s.input FROM rc_sources s"
+		    " WHERE s.src = (SELECT max(_rc_src) FROM batch WHERE %s)))", same, same), &deleted, error));
+		batch->superseded += (uint64_t)rows_int(&deleted, 0, 0);
+	}
+	return RECLOSER_OK;
+}
+
+recloser_status batch_find_parts(struct batch *batch, recloser_error *error)
+{
+	struct arena *arena = batch->arena;
+	const struct strings *partition = &batch->context->spec->partition;
+	if (batch->layout_count > 1)
+		RC_TRY(check_several(batch, error));
+	struct text sql = text_on(arena);
+	text_add(&sql, "SELECT count(*)");
+	for (size_t i = 0; i < partition->count; i++)
+		text_addf(&sql, ", CAST(%s AS VARCHAR)", sql_name(arena, partition->at[i]));
+	text_add(&sql, " FROM batch");
+	for (size_t i = 0; i < partition->count; i++)
+		text_addf(&sql, "%s%s", i ? ", " : " GROUP BY ", sql_name(arena, partition->at[i]));
+	struct rows rows;
+	RC_TRY(engine_query(batch->context->engine, arena, "find the partitions", sql.at, &rows, error));
+	batch->parts = arena_array(arena, rows.row_count + 1, sizeof *batch->parts);
+	for (size_t r = 0; r < rows.row_count; r++) {
+		uint64_t count = (uint64_t)rows_int(&rows, r, 0);
+		if (count == 0)
+			continue; /* no partition columns and no rows */
+		struct batch_part *part = &batch->parts[batch->part_count++];
+		part->values = arena_array(arena, partition->count + 1, sizeof *part->values);
+		for (size_t i = 0; i < partition->count; i++)
+			part->values[i] = rows_at(&rows, r, i + 1);
+		part->path = partition_path(arena, partition, part->values);
+		part->where = where_of(arena, partition, part->values);
+		part->rows_in = part->rows = count;
+	}
+	qsort(batch->parts, batch->part_count, sizeof *batch->parts, by_path);
+	return look_at_values(batch, error);
+}

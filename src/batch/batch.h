@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The rows of one run inside the engine, in the table `batch`, from all its sources; and what is taken out of them before
+ * anything is written: bad rows, exact doubles, rows that lost to a later revision. What remains in `batch` is what will
+ * stand in the files. Every row that leaves is counted; rows_in is the sum (design invariant I7). */
+#ifndef RECLOSER_BATCH_BATCH_H
+#define RECLOSER_BATCH_BATCH_H
+
+#include "batch/layout.h"
+
+struct batch_column {
+	const char *name, *type; /* type: the engine's */
+	bool partition, key, geometry;
+};
+
+/* One partition of the batch. */
+struct batch_part {
+	const char *path;        /* "state=TX/month=2026-07" */
+	const char **values;     /* in the order of the spec's partition columns, as text */
+	const char *where;       /* SQL condition that selects its rows */
+	uint64_t rows_in;        /* good rows before doubles and revisions were taken out */
+	uint64_t rows;           /* what will be written */
+	uint64_t superseded, collapsed;
+};
+
+struct batch {
+	struct arena *arena;
+	struct layout_context *context;
+	struct layout **layouts;
+	size_t layout_count;
+	struct batch_column *columns; /* stored columns, in file order: key, listed, unlisted, geometry */
+	size_t column_count;
+	bool has_geometry;
+	struct batch_part *parts;     /* sorted by path */
+	size_t part_count;
+	uint64_t rows_in, filtered, quarantined, superseded, collapsed, ties;
+	struct strings warnings;
+};
+
+/* Create `batch` from all layouts. Columns are united by name; RECLOSER_REFUSED when two sources give one column different types. */
+recloser_status batch_read(struct arena *arena, struct layout_context *context, struct layout **layouts, size_t count,
+                           struct batch **out, recloser_error *error) RC_CHECKED;
+
+/* Move bad rows into the table `quarantine` and apply the limit. RECLOSER_REFUSED over it, with the failing spellings. */
+recloser_status batch_quarantine(struct batch *batch, recloser_error *error) RC_CHECKED;
+/* Lines for the report, "2 rows quarantined: capacity_mw is \"TBD\" (rows 412, 977)", at most `most`. */
+recloser_status quarantine_summary(struct batch *batch, size_t most, struct strings *out, recloser_error *error) RC_CHECKED;
+/* Write the table `quarantine` as Parquet. */
+recloser_status quarantine_write(struct batch *batch, const char *path, recloser_error *error) RC_CHECKED;
+
+/* Keep only the partitions that are wanted (--only); the rest counts as filtered. */
+recloser_status batch_only(struct batch *batch, const char *const *wanted, size_t count, recloser_error *error) RC_CHECKED;
+/* Find the partitions; refuse two files for one where the spec does not allow it; report look-alike and clashing values. */
+recloser_status batch_find_parts(struct batch *batch, recloser_error *error) RC_CHECKED;
+/* Collapse exact doubles, let later revisions supersede, refuse two identities with one key. Fills in the parts' counts. */
+recloser_status batch_resolve(struct batch *batch, recloser_error *error) RC_CHECKED;
+
+/* SQL: the partition path of a row, NULL when a value is missing. */
+const char *batch_path_sql(struct arena *arena, const struct strings *partition);
+/* SQL: the identity fields or expressions as they stand in `batch`, without partition columns (constant inside a part):
+ * what a part is sorted by. */
+const char *batch_order_sql(struct arena *arena, const struct batch *batch);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rows that must not be loaded, kept with their reasons. Each bad row carries its faults as JSON (layout.h); here they become
+ * the table `quarantine`, one row a reason, the limit is applied, and the report's lines are made. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "batch/batch.h"
+
+#define FAULT_SHAPE                                                                                                                \
+	"'{\"line\":\"BIGINT\",\"offset\":\"BIGINT\",\"faults\":[{\"reason\":\"VARCHAR\",\"column\":\"VARCHAR\",\"value\":\"VARCHAR\"}],\"row\":\"JSON\"}'"
+
+static recloser_status make_table(struct batch *batch, recloser_error *error)
+{
+	const char *path = batch_path_sql(batch->arena, &batch->context->spec->partition);
+	return engine_runf(batch->context->engine, "set bad rows aside", error,
+	    "CREATE TABLE quarantine AS\n"
+	    "SELECT f.reason, f.\"column\", f.\"value\", s.name AS source, s.sheet, b._rc_row AS row_number, j.line, j.\"offset\" AS byte_offset,\n"
+	    "       b.partition, CAST(j.\"row\" AS VARCHAR) AS \"row\", b._rc_src\n"
+	    "FROM (SELECT _rc_src, _rc_row, %s AS partition, from_json(_rc_fault, " FAULT_SHAPE ") AS j FROM batch WHERE _rc_fault IS NOT NULL) b\n"
+	    "JOIN rc_sources s ON s.src = b._rc_src, LATERAL (SELECT unnest(b.j.faults) AS f)\n"
+	    "WHERE f IS NOT NULL ORDER BY b._rc_src, b._rc_row", path);
+}
+
+/* "capacity_mw: not a number: TBD (2), I/S (1); missing: [TBD, I/S] would accept them" */
+static recloser_status spellings(struct batch *batch, struct strings *out, recloser_error *error)
+{
+	struct arena *arena = batch->arena;
+	struct rows rows;
+	RC_TRY(engine_query(batch->context->engine, arena, "sum up bad values",
+	    "SELECT \"column\", reason, sum(n)::BIGINT, string_agg(CASE WHEN rank <= 8 THEN shown || ' (' || n || ')' END, ', ' ORDER BY rank),\n"
+	    "       string_agg(CASE WHEN rank <= 8 THEN quoted END, ', ' ORDER BY rank) FILTER (WHERE reason LIKE 'not %' OR reason LIKE 'neither%')\n"
+	    "FROM (SELECT \"column\", reason, \"value\", count(*) AS n, coalesce(left(\"value\", 40), 'missing') AS shown,\n"
+	    "             '\"' || replace(\"value\", '\"', '\\\"') || '\"' AS quoted,\n"
+	    "             row_number() OVER (PARTITION BY \"column\", reason ORDER BY count(*) DESC, \"value\") AS rank\n"
+	    "      FROM quarantine GROUP BY 1, 2, 3)\n"
+	    "GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 6", &rows, error));
+	for (size_t i = 0; i < rows.row_count; i++) {
+		const char *column = rows_at(&rows, i, 0), *reason = rows_at(&rows, i, 1), *values = rows_at(&rows, i, 3), *accept = rows_at(&rows, i, 4);
+		const char *line = arena_printf(arena, "%s%s%s: %s", column ? column : "", column ? ": " : "", reason, values ? values : "");
+		strings_add(arena, out, accept ? arena_printf(arena, "%s; missing: [%s] would accept them", line, accept) : line);
+	}
+	return RECLOSER_OK;
+}
+
+static recloser_status over_the_limit(struct batch *batch, recloser_error *error)
+{
+	struct arena *arena = batch->arena;
+	const struct threshold *max = &batch->context->spec->quarantine.max;
+	struct strings lines = {0};
+	RC_TRY(spellings(batch, &lines, error));
+	const char *limit = max->count >= 0 ? arena_printf(arena, "%" PRId64 " rows", max->count)
+	                                    : arena_printf(arena, "%g %%", max->share * 100);
+	error_set(error, RECLOSER_REFUSED, "batch.quarantine", "%s of %s rows would be quarantined, more than the limit of %s",
+	          text_count(arena, batch->quarantined), text_count(arena, batch->rows_in), limit);
+	error_where(error, "%s", strings_join(arena, &lines, "\n"));
+	return error_hint(error, "accept spellings with `missing:`, give a `default:`, leave rows out with `skip:`, or raise `quarantine: {max: ...}`");
+}
+
+recloser_status batch_quarantine(struct batch *batch, recloser_error *error)
+{
+	struct rows rows;
+	struct engine *engine = batch->context->engine;
+	RC_TRY(engine_query(engine, batch->arena, "count bad rows", "SELECT count(*) FROM batch WHERE _rc_fault IS NOT NULL", &rows, error));
+	batch->quarantined = (uint64_t)rows_int(&rows, 0, 0);
+	if (batch->quarantined == 0)
+		return RECLOSER_OK;
+	RC_TRY(make_table(batch, error));
+	const struct guard *guard = &batch->context->spec->quarantine;
+	if (threshold_exceeded(&guard->max, batch->quarantined, batch->rows_in)) {
+		if (guard->policy == POLICY_REFUSE)
+			return over_the_limit(batch, error);
+		if (guard->policy != POLICY_ALLOW)
+			strings_add(batch->arena, &batch->warnings, "more rows are quarantined than the spec's limit");
+	}
+	return engine_run(engine, "take bad rows out", "DELETE FROM batch WHERE _rc_fault IS NOT NULL", error);
+}
+
+recloser_status quarantine_summary(struct batch *batch, size_t most, struct strings *out, recloser_error *error)
+{
+	if (batch->quarantined == 0)
+		return RECLOSER_OK;
+	struct arena *arena = batch->arena;
+	struct rows rows;
+	RC_TRY(engine_query(batch->context->engine, arena, "sum up quarantine", arena_printf(arena,
+	    "SELECT count(*), \"column\", reason, CASE WHEN count(DISTINCT \"value\") = 1 AND count(\"value\") = count(*) THEN left(min(\"value\"), 60) END,\n"
+	    "       array_to_string(list_sort(list(row_number))[:5], ', '), count(*) > 5\n"
+	    "FROM quarantine GROUP BY \"column\", reason, \"value\" ORDER BY 1 DESC, 2, 3, 4 LIMIT %zu", most), &rows, error));
+	for (size_t i = 0; i < rows.row_count; i++) {
+		const char *count = rows_at(&rows, i, 0), *column = rows_at(&rows, i, 1), *value = rows_at(&rows, i, 3);
+		bool one = strcmp(count, "1") == 0, more = rows_at(&rows, i, 5) && strcmp(rows_at(&rows, i, 5), "true") == 0;
+		const char *what = value && column ? arena_printf(arena, "%s is \"%s\": %s", column, value, rows_at(&rows, i, 2)) : rows_at(&rows, i, 2);
+		strings_add(arena, out, arena_printf(arena, "%s row%s quarantined: %s (row%s %s%s)", count, one ? "" : "s", what, one ? "" : "s",
+		                                     rows_at(&rows, i, 4), more ? ", ..." : ""));
+	}
+	return RECLOSER_OK;
+}
+
+recloser_status quarantine_write(struct batch *batch, const char *path, recloser_error *error)
+{
+	return engine_runf(batch->context->engine, "write the quarantine file", error,
+	    "COPY (SELECT * EXCLUDE (_rc_src) FROM quarantine ORDER BY _rc_src, row_number, \"column\", reason) TO %s (FORMAT parquet, COMPRESSION zstd)",
+	    sql_text(batch->arena, path));
+}

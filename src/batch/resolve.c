@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One row a key. Whether a key occurs twice is decided on narrow columns; only the rows of such keys are looked at whole.
+ *
+ * Of the rows with one key in one partition, equal ones collapse to the last of them; of the rest the latest revision wins,
+ * and where revisions tie (or the spec names none) the later row of the source does. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "batch/batch.h"
+
+static const char *names(struct arena *arena, const struct strings *list, const char *prefix)
+{
+	struct text out = text_on(arena);
+	for (size_t i = 0; i < list->count; i++)
+		text_addf(&out, "%s%s%s", i ? ", " : "", prefix, sql_name(arena, list->at[i]));
+	return out.at;
+}
+
+static const char *all_columns(const struct batch *batch)
+{
+	struct text out = text_on(batch->arena);
+	for (size_t i = 0; i < batch->column_count; i++)
+		text_addf(&out, "%sb.%s", i ? ", " : "", sql_name(batch->arena, batch->columns[i].name));
+	return out.at;
+}
+
+static const char *identity_columns(const struct batch *batch, const char *prefix)
+{
+	const struct spec *spec = batch->context->spec;
+	struct text out = text_on(batch->arena);
+	for (size_t i = 0; i < spec->identity_count; i++) {
+		const char *name = spec->identity[i].column ? sql_name(batch->arena, spec->identity[i].column)
+		                                            : arena_printf(batch->arena, "_rc_i%zu", i);
+		text_addf(&out, "%s%s%s", i ? ", " : "", prefix, name);
+	}
+	return out.at;
+}
+
+/* The group of a row: partition and key. */
+static const char *group_columns(const struct batch *batch, const char *prefix)
+{
+	const struct spec *spec = batch->context->spec;
+	const char *key = sql_name(batch->arena, spec->key_column);
+	if (spec->partition.count == 0 || batch->part_count <= 1)
+		return arena_printf(batch->arena, "%s%s", prefix, key);
+	return arena_printf(batch->arena, "%s, %s%s", names(batch->arena, &spec->partition, prefix), prefix, key);
+}
+
+static recloser_status find_doubles(struct batch *batch, uint64_t *groups, recloser_error *error)
+{
+	struct rows rows;
+	const char *group = group_columns(batch, "");
+	RC_TRY(engine_runf(batch->context->engine, "look for keys that occur twice", error,
+	    "CREATE TEMP TABLE rc_double AS SELECT %s FROM batch GROUP BY ALL HAVING count(*) > 1", group));
+	RC_TRY(engine_query(batch->context->engine, batch->arena, "count keys that occur twice", "SELECT count(*) FROM rc_double", &rows, error));
+	*groups = (uint64_t)rows_int(&rows, 0, 0);
+	return RECLOSER_OK;
+}
+
+static const char *using_group(const struct batch *batch)
+{
+	return arena_printf(batch->arena, "JOIN rc_double d USING (%s)", group_columns(batch, ""));
+}
+
+static recloser_status refuse_collisions(struct batch *batch, recloser_error *error)
+{
+	const struct spec *spec = batch->context->spec;
+	if (spec->key_id)
+		return RECLOSER_OK;
+	struct arena *arena = batch->arena;
+	struct rows rows;
+	RC_TRY(engine_query(batch->context->engine, arena, "look for two identities with one key", arena_printf(arena,
+	    "SELECT %s, string_agg(DISTINCT CAST(row(%s) AS VARCHAR), ' and '), string_agg(DISTINCT CAST(_rc_row AS VARCHAR), ', ') FROM batch %s"
+	    " GROUP BY ALL HAVING count(DISTINCT row(%s)) > 1 LIMIT 1",
+	    sql_name(arena, spec->key_column), identity_columns(batch, ""), using_group(batch), identity_columns(batch, "")), &rows, error));
+	if (rows.row_count == 0)
+		return RECLOSER_OK;
+	error_set(error, RECLOSER_REFUSED, "batch.collision", "two identities give one key: %s", rows_at(&rows, 0, 1));
+	error_where(error, "key %s, rows %s", rows_at(&rows, 0, 0), rows_at(&rows, 0, 2));
+	return error_hint(error, "a `|` inside a value makes them read the same; write key: {identity: [...], escape: true}");
+}
+
+static recloser_status rank_rows(struct batch *batch, recloser_error *error)
+{
+	const struct spec *spec = batch->context->spec;
+	struct arena *arena = batch->arena;
+	const char *group = group_columns(batch, "b."), *later = "b._rc_src DESC, b._rc_row DESC";
+	const char *revision = spec->revision ? arena_printf(arena, "b.%s", sql_name(arena, spec->revision)) : "NULL";
+	return engine_runf(batch->context->engine, "rank revisions", error,
+	    "CREATE TEMP TABLE rc_rank AS\n"
+	    "WITH copies AS (SELECT b.*, %s AS _rc_rev, row_number() OVER (PARTITION BY %s ORDER BY %s) AS _rc_copy FROM batch b %s)\n"
+	    "SELECT b._rc_src, b._rc_row, %s, b._rc_copy, b._rc_rev, CASE WHEN b._rc_copy > 1 THEN NULL ELSE\n"
+	    "       row_number() OVER (PARTITION BY %s, b._rc_copy > 1 ORDER BY b._rc_rev DESC NULLS LAST, %s) END AS _rc_rank\n"
+	    "FROM copies b",
+	    revision, all_columns(batch), later, using_group(batch), group, group, later);
+}
+
+static recloser_status refuse_ties(struct batch *batch, const char *tied, recloser_error *error)
+{
+	const struct spec *spec = batch->context->spec;
+	struct arena *arena = batch->arena;
+	struct rows rows;
+	const char *identity = identity_columns(batch, "");
+	RC_TRY(engine_query(batch->context->engine, arena, "list ties", arena_printf(arena,
+	    "SELECT %s, count(*), array_to_string(list_sort(list(_rc_row))[:10], ', ') FROM batch JOIN (%s) USING (%s) GROUP BY ALL ORDER BY min(_rc_src), min(_rc_row) LIMIT 3",
+	    identity, tied, group_columns(batch, "")), &rows, error));
+	struct text list = text_on(arena);
+	for (size_t r = 0; r < rows.row_count; r++) {
+		text_add(&list, r ? "; " : "");
+		for (size_t i = 0; i < spec->identity_count; i++)
+			text_addf(&list, "%s%s %s", i ? ", " : "", spec->identity[i].column ? spec->identity[i].column : spec->identity[i].sql,
+			          rows_at(&rows, r, i));
+		text_addf(&list, " occurs %s times, in rows %s", rows_at(&rows, r, spec->identity_count), rows_at(&rows, r, spec->identity_count + 1));
+	}
+	error_set(error, RECLOSER_REFUSED, "batch.ties", "%s key%s occur%s more than once and no revision decides: %s", text_count(arena, batch->ties),
+	          batch->ties == 1 ? "" : "s", batch->ties == 1 ? "s" : "", list.at);
+	return error_hint(error, "add the field that tells them apart to `key: {identity: [...]}`, name a `revision:` column, or allow `ties: last`");
+}
+
+static recloser_status count_ties(struct batch *batch, recloser_error *error)
+{
+	const struct spec *spec = batch->context->spec;
+	struct arena *arena = batch->arena;
+	const char *group = group_columns(batch, "");
+	const char *tied = arena_printf(arena,
+	    "SELECT %s FROM rc_rank WHERE _rc_rank <= 2 GROUP BY %s HAVING count(*) = 2 AND %s",
+	    group, group, spec->revision ? "(count(_rc_rev) = 0 OR (count(_rc_rev) = 2 AND min(_rc_rev) = max(_rc_rev)))" : "TRUE");
+	struct rows rows;
+	RC_TRY(engine_query(batch->context->engine, arena, "count ties", arena_printf(arena, "SELECT count(*) FROM (%s)", tied), &rows, error));
+	batch->ties = (uint64_t)rows_int(&rows, 0, 0);
+	if (batch->ties == 0)
+		return RECLOSER_OK;
+	if (spec->ties_refuse)
+		return refuse_ties(batch, tied, error);
+	if (!spec->revision)
+		strings_add(arena, &batch->warnings, arena_printf(arena,
+		    "%s keys occur more than once with different content and the spec names no revision column; the later row was kept",
+		    text_count(arena, batch->ties)));
+	return RECLOSER_OK;
+}
+
+static recloser_status take_losers_out(struct batch *batch, recloser_error *error)
+{
+	struct rows rows;
+	RC_TRY(engine_query(batch->context->engine, batch->arena, "count revisions",
+	    "SELECT count(*) FILTER (WHERE _rc_copy > 1), count(*) FILTER (WHERE _rc_rank > 1) FROM rc_rank", &rows, error));
+	batch->collapsed += (uint64_t)rows_int(&rows, 0, 0);
+	batch->superseded += (uint64_t)rows_int(&rows, 0, 1);
+	return engine_run(batch->context->engine, "take superseded rows out",
+	    "DELETE FROM batch USING rc_rank r WHERE batch._rc_src = r._rc_src AND batch._rc_row = r._rc_row AND (r._rc_copy > 1 OR r._rc_rank > 1)",
+	    error);
+}
+
+/* Which partition lost how many to what. */
+static recloser_status count_per_part(struct batch *batch, recloser_error *error)
+{
+	const struct strings *partition = &batch->context->spec->partition;
+	struct arena *arena = batch->arena;
+	bool one = partition->count == 0 || batch->part_count <= 1;
+	struct rows rows;
+	RC_TRY(engine_query(batch->context->engine, arena, "count rows by partition", arena_printf(arena,
+	    "SELECT %s, count(*) FILTER (WHERE _rc_copy > 1), count(*) FILTER (WHERE _rc_rank > 1) FROM rc_rank GROUP BY 1",
+	    one ? "''" : batch_path_sql(arena, partition)), &rows, error));
+	for (size_t r = 0; r < rows.row_count; r++)
+		for (size_t i = 0; i < batch->part_count; i++)
+			if (one || strcmp(batch->parts[i].path, rows_at(&rows, r, 0)) == 0) {
+				batch->parts[i].collapsed = (uint64_t)rows_int(&rows, r, 1);
+				batch->parts[i].superseded = (uint64_t)rows_int(&rows, r, 2);
+				batch->parts[i].rows = batch->parts[i].rows_in - batch->parts[i].collapsed - batch->parts[i].superseded;
+				break;
+			}
+	return RECLOSER_OK;
+}
+
+/* A key in two partitions of one batch: allowed (a project listed under two states), but said. */
+static recloser_status note_wanderers(struct batch *batch, recloser_error *error)
+{
+	const struct spec *spec = batch->context->spec;
+	if (batch->part_count <= 1)
+		return RECLOSER_OK;
+	for (size_t p = 0, inside = 0; p < spec->partition.count; p++) {
+		for (size_t i = 0; i < spec->identity_count; i++)
+			inside += spec->identity[i].column && strcmp(spec->identity[i].column, spec->partition.at[p]) == 0;
+		if (inside == spec->partition.count)
+			return RECLOSER_OK; /* every partition column is part of the identity: a key can't be in two */
+	}
+	struct rows rows;
+	RC_TRY(engine_query(batch->context->engine, batch->arena, "look for keys in two partitions", arena_printf(batch->arena,
+	    "SELECT count(*) FROM (SELECT 1 FROM batch GROUP BY %s HAVING count(*) > 1)", sql_name(batch->arena, spec->key_column)), &rows, error));
+	int64_t count = rows_int(&rows, 0, 0);
+	if (count > 0 && !spec->series)
+		strings_add(batch->arena, &batch->warnings, arena_printf(batch->arena, "%s key%s in more than one partition of this load",
+		    text_count(batch->arena, (uint64_t)count), count == 1 ? " is" : "s are"));
+	return RECLOSER_OK;
+}
+
+recloser_status batch_resolve(struct batch *batch, recloser_error *error)
+{
+	uint64_t groups;
+	RC_TRY(find_doubles(batch, &groups, error));
+	if (groups > 0) {
+		RC_TRY(refuse_collisions(batch, error));
+		RC_TRY(rank_rows(batch, error));
+		RC_TRY(count_ties(batch, error));
+		RC_TRY(take_losers_out(batch, error));
+		RC_TRY(count_per_part(batch, error));
+	}
+	return note_wanderers(batch, error);
+}
