@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The workbook reader: small cases with known answers, the rules of the table, and real files whose figures are known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "chunk_double.h"
+#include "source/xlsx.h"
+
+#define SHARED TEST_SOURCE_DIR "/../../shared"
+
+static struct arena *arena;
+static recloser_error error;
+
+struct opened {
+	struct source **sources;
+	size_t count;
+	recloser_status status;
+};
+
+static int set_up(void **state)
+{
+	(void)state;
+	arena = arena_new(NULL);
+	error_clear(&error);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	arena_free(arena);
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static struct strings list(const char *const *words)
+{
+	struct strings strings = {0};
+	for (; words && *words; words++)
+		strings_add(arena, &strings, *words);
+	return strings;
+}
+#define LIST(...) list((const char *const[]){__VA_ARGS__, NULL})
+
+static struct opened open_with(const char *path, const struct block *block, struct strings identity)
+{
+	struct input *input = arena_alloc(arena, sizeof *input);
+	input->path = input->read_path = path;
+	input->name = base_name(path);
+	struct spec *spec = arena_alloc(arena, sizeof *spec);
+	struct source_request request = {.input = input, .block = block, .spec = spec, .identity = identity, .spool = "."};
+	struct opened opened = {0};
+	opened.status = xlsx_open(arena, &request, &opened.sources, &opened.count, &error);
+	return opened;
+}
+
+static struct opened open_ok(const char *path, const struct block *block, struct strings identity)
+{
+	if (access(path, R_OK) != 0) {
+		print_message("the file %s is not here\n", path);
+		skip();
+	}
+	struct opened opened = open_with(path, block, identity);
+	if (opened.status != RECLOSER_OK)
+		print_error("%s [%s] %s\n", error.what, error.where, error.hint);
+	assert_int_equal(opened.status, RECLOSER_OK);
+	return opened;
+}
+
+/* Rows as "row|cell|cell ...", a null as "~", a fault behind "!". */
+static struct strings rows_of(struct source *source)
+{
+	struct strings rows = {0};
+	size_t width = source->column_count + SOURCE_FIXED, count;
+	struct chunk *chunk = chunk_double_new(width);
+	void *own = source->ops->start(source);
+	while ((count = source->ops->next(source, own, chunk, &error)) > 0) {
+		for (size_t r = 0; r < count; r++) {
+			struct text text = text_on(arena);
+			text_add(&text, chunk_double_at(chunk, SOURCE_ROW, r));
+			assert_null(chunk_double_at(chunk, SOURCE_LINE, r));
+			assert_null(chunk_double_at(chunk, SOURCE_OFFSET, r));
+			for (size_t c = SOURCE_FIXED; c < width; c++) {
+				const char *cell = chunk_double_at(chunk, c, r);
+				text_addf(&text, "|%s", cell ? cell : "~");
+			}
+			const char *fault = chunk_double_at(chunk, SOURCE_FAULT, r);
+			if (fault)
+				text_addf(&text, "!%s", fault);
+			strings_add(arena, &rows, text.at);
+		}
+	}
+	source->ops->stop(source, own);
+	chunk_double_free(chunk);
+	assert_int_equal(rows.count, source->counts.rows);
+	return rows;
+}
+
+static size_t count_rows(struct source *source)
+{
+	return rows_of(source).count;
+}
+
+/* The cell of the row with this sheet number, in the column of this name. */
+static const char *cell_of(struct source *source, int row, const char *column)
+{
+	int index = source_find(arena, source, column);
+	assert_true(index >= 0);
+	struct strings rows = rows_of(source);
+	const char *start = arena_printf(arena, "%d|", row);
+	for (size_t i = 0; i < rows.count; i++) {
+		if (!text_starts(rows.at[i], start))
+			continue;
+		char *copy = arena_strdup(arena, rows.at[i] + strlen(start)), *at = copy;
+		for (int k = 0; k < index; k++)
+			at = strchr(at, '|') + 1;
+		at[strcspn(at, "|!")] = '\0';
+		return at;
+	}
+	return NULL;
+}
+
+/* ---- small cases ---- */
+
+static void ids_stay_whole(void **state)
+{
+	(void)state;
+	struct block block = {0};
+	struct opened o = open_ok(SHARED "/cases/23-xlsx-first-row-blank-id/ids.xlsx", &block, LIST("queue_id"));
+	assert_int_equal(o.count, 1);
+	struct source *source = o.sources[0];
+	assert_int_equal(source->column_count, 8);
+	assert_string_equal(source->columns[0].name, "queue_id");
+	assert_string_equal(source->columns[7].letter, "H");
+	struct strings rows = rows_of(source);
+	assert_int_equal(rows.count, 4);
+	/* The first row lacks its id but holds numbers: it is data, and ends in quarantine instead of nowhere. */
+	assert_string_equal(rows.at[0], "2|~|Elm|TX|2026-07|10|2026-07-02|-97.2|31.2");
+	assert_string_equal(rows.at[1], "3|100143192|Elm|TX|2026-07|10|2026-07-02|-97.2|31.2");
+	assert_string_equal(rows.at[2], "4|100143190|Elm|TX|2026-07|10|2026-07-02|-97.2|31.2");
+	assert_string_equal(rows.at[3], "5|100123837|Elm|TX|2026-07|10|2026-07-02|-97.2|31.2");
+	assert_int_equal(source->counts.before, 0);
+	assert_string_equal(source->facts.format, "xlsx");
+	assert_string_equal(source->facts.sheet, "Queue");
+	assert_true(source->facts.serial_dates);
+	assert_false(source->facts.date_1904);
+	/* Read twice, the same comes again. */
+	assert_int_equal(count_rows(source), 4);
+}
+
+static void header_on_row_four(void **state)
+{
+	(void)state;
+	struct block block = {.header = {.kind = HEADER_ROW, .rows = {4}, .row_count = 1}};
+	struct opened o = open_ok(SHARED "/cases/32-header-on-row-four/queue.xlsx", &block, LIST("Queue ID"));
+	struct source *source = o.sources[0];
+	struct strings rows = rows_of(source);
+	assert_int_equal(rows.count, 3);
+	assert_string_equal(rows.at[0], "6|Q1|Elm|TX|2026-07|10|2026-07-02|-97.1|31.1");
+	assert_string_equal(rows.at[2], "8|Q3|Ash|NM|2026-07|30|2026-07-02|-106.2|34.2");
+	assert_int_equal(source->counts.before, 1);
+	assert_int_equal(source->counts.trailing, 2);
+	assert_string_equal(source->columns[4].name, "Capacity");
+	assert_string_equal(strings_join(arena, &source->facts.above, ";"), "Invented ISO queue report;\n;Run date;2026-07-05;\n");
+
+	block.header = (struct header){.kind = HEADER_FIND, .find = LIST(" queue  ID", "LON"), .within = 100};
+	o = open_ok(SHARED "/cases/32-header-on-row-four/queue.xlsx", &block, LIST("Queue ID"));
+	assert_int_equal(count_rows(o.sources[0]), 3);
+
+	block.header = (struct header){.kind = HEADER_FIND, .find = LIST("Queue ID", "Longitude"), .within = 100};
+	assert_int_equal(open_with(SHARED "/cases/32-header-on-row-four/queue.xlsx", &block, LIST("Queue ID")).status, RECLOSER_REFUSED);
+	assert_string_equal(error.code, "xlsx.header");
+	assert_non_null(strstr(error.hint, "row 4 has 1 of 2"));
+
+	struct block two = {.header = {.kind = HEADER_ROW, .rows = {4, 5}, .row_count = 2}, .end = END_NONE};
+	error_clear(&error);
+	o = open_ok(SHARED "/cases/32-header-on-row-four/queue.xlsx", &two, LIST("Queue ID"));
+	assert_string_equal(o.sources[0]->columns[4].name, "Capacity (MW)");
+	assert_string_equal(o.sources[0]->columns[0].name, "Queue ID");
+	assert_int_equal(count_rows(o.sources[0]), 5);
+	assert_int_equal(o.sources[0]->counts.blank_lines, 1);
+	assert_int_equal(o.sources[0]->counts.before, 0);
+
+	struct block legend = {.header = {.kind = HEADER_ROW, .rows = {4}, .row_count = 1}, .data = DATA_ROW, .data_row = 7,
+	                       .end = END_FIND, .end_find = "legend*"};
+	o = open_ok(SHARED "/cases/32-header-on-row-four/queue.xlsx", &legend, LIST("Queue ID"));
+	assert_int_equal(count_rows(o.sources[0]), 2);
+	assert_int_equal(o.sources[0]->counts.before, 2);
+	assert_int_equal(o.sources[0]->counts.trailing, 2);
+}
+
+static void nothing_declared(void **state)
+{
+	(void)state;
+	struct block block = {0};
+	struct opened o = open_ok(SHARED "/cases/32-header-on-row-four/queue.xlsx", &block, LIST("Queue ID"));
+	assert_string_equal(o.sources[0]->columns[0].name, "Invented ISO queue report");
+	assert_int_equal(source_find(arena, o.sources[0], "Queue ID"), -1);
+
+	struct block none = {.header = {.kind = HEADER_NONE}};
+	o = open_ok(SHARED "/cases/55-serial-numbers-among-dates/dates.xlsx", &none, LIST("3"));
+	assert_string_equal(o.sources[0]->columns[2].name, "");
+	assert_string_equal(o.sources[0]->columns[2].letter, "C");
+	assert_int_equal(count_rows(o.sources[0]), 5);
+}
+
+static void serials_among_dates(void **state)
+{
+	(void)state;
+	struct block block = {0};
+	struct opened o = open_ok(SHARED "/cases/55-serial-numbers-among-dates/dates.xlsx", &block, LIST("queue_id"));
+	struct strings rows = rows_of(o.sources[0]);
+	assert_int_equal(rows.count, 4);
+	assert_string_equal(rows.at[0], "2|Q1|TX|2023-10-04|-97.1|31.1");
+	assert_string_equal(rows.at[1], "3|Q2|TX|45203|-97.2|31.2");
+	assert_string_equal(rows.at[2], "4|Q3|TX|10/04/2023|-97.3|31.3");
+	assert_string_equal(rows.at[3], "5|Q4|TX|N/A|-97.4|31.4");
+}
+
+/* ---- formats ---- */
+
+static void number_formats(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *format;
+		enum xlsx_style style;
+	} cases[] = {
+	    {"General", STYLE_PLAIN}, {"0.00", STYLE_PLAIN}, {"#,##0 \"MW day\"", STYLE_PLAIN}, {"0.00E+00", STYLE_PLAIN},
+	    {"@", STYLE_PLAIN}, {"[Red]0;[Blue]-0", STYLE_PLAIN}, {"0\\d", STYLE_PLAIN}, {"_d0", STYLE_PLAIN}, {"*d0", STYLE_PLAIN},
+	    {"[$-409]0", STYLE_PLAIN}, {"0;yyyy", STYLE_PLAIN}, {"", STYLE_PLAIN}, {"\"unclosed d", STYLE_PLAIN}, {"0\\", STYLE_PLAIN},
+	    {"m/d/yyyy", STYLE_DATE}, {"[$-409]mmmm\\-yy;@", STYLE_DATE}, {"mmm", STYLE_DATE}, {"YYYY-MM-DD HH:MM", STYLE_DATE},
+	    {"dd\\.mm", STYLE_DATE}, {"h:mm AM/PM", STYLE_TIME}, {"mm:ss.0", STYLE_TIME}, {"[h]:mm:ss", STYLE_DURATION},
+	    {"[mm]:ss", STYLE_DURATION}, {"[SS]", STYLE_DURATION}, {"[h", STYLE_TIME},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		if (xlsx_style_of_format(cases[i].format) != cases[i].style)
+			fail_msg("format %s", cases[i].format);
+	assert_int_equal(xlsx_style_of_builtin(14), STYLE_DATE);
+	assert_int_equal(xlsx_style_of_builtin(21), STYLE_TIME);
+	assert_int_equal(xlsx_style_of_builtin(46), STYLE_DURATION);
+	assert_int_equal(xlsx_style_of_builtin(2), STYLE_PLAIN);
+	assert_int_equal(xlsx_style_of_builtin(-1), STYLE_PLAIN);
+}
+
+static void letters(void **state)
+{
+	(void)state;
+	char letter[4];
+	static const struct {
+		uint32_t column;
+		const char *letter;
+	} cases[] = {{0, "A"}, {25, "Z"}, {26, "AA"}, {31, "AF"}, {701, "ZZ"}, {702, "AAA"}, {16383, "XFD"}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		xlsx_letter(cases[i].column, letter);
+		assert_string_equal(letter, cases[i].letter);
+	}
+}
+
+/* ---- real files ---- */
+
+static const struct header ercot_header = {.kind = HEADER_FIND, .within = 60};
+
+static struct source *open_ercot(const char *name)
+{
+	struct block block = {.header = ercot_header, .sheet = LIST("Project Details*"), .not_sheet = LIST("*Small Gen")};
+	block.header.find = LIST("INR", "Project Name");
+	struct block *kept = arena_alloc(arena, sizeof *kept);
+	*kept = block;
+	struct opened o = open_ok(arena_printf(arena, SHARED "/real/ercot-gis/%s", name), kept, LIST("INR", "POI Location"));
+	assert_int_equal(o.count, 1);
+	return o.sources[0];
+}
+
+static void ercot_june_2025(void **state)
+{
+	(void)state;
+	struct source *source = open_ercot("GIS_Report_June2025.xlsx");
+	assert_int_equal(count_rows(source), 1866);
+	assert_int_equal(source->counts.before, 4);
+	assert_string_equal(source->columns[10].name, "Capacity (MW)");
+	assert_string_equal(source->columns[11].name, "");
+	assert_string_equal(source->columns[11].letter, "L");
+	assert_string_equal(cell_of(source, 36, "INR"), "15INR0064b");
+	assert_string_equal(cell_of(source, 36, "Projected COD"), "2025-06-30");
+	assert_string_equal(cell_of(source, 36, "Capacity (MW)"), "162.1");
+	assert_string_equal(cell_of(source, 37, "Capacity (MW)"), "203");
+	assert_true(source->facts.notes.count > 0);
+	assert_non_null(strstr(source->facts.notes.at[source->facts.notes.count - 1], "\"data_GIM Trends_1\""));
+}
+
+static void ercot_july_2025(void **state)
+{
+	(void)state;
+	struct source *source = open_ercot("GIS_Report_July2025.xlsx");
+	assert_int_equal(count_rows(source), 1881);
+	assert_int_equal(source->counts.before, 4);
+}
+
+static void ercot_july_2020(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"GIS_Report_July_2020.xlsx", "GIS_Report_July_2020_CORRECTION.xlsx"};
+	for (int i = 0; i < 2; i++) {
+		struct source *source = open_ercot(names[i]);
+		assert_int_equal(count_rows(source), 503);
+		assert_int_equal(source->counts.before, 4);
+		assert_string_equal(cell_of(source, 33, "INR"), "11INR0062");
+	}
+}
+
+static void ercot_two_sheets_meet(void **state)
+{
+	(void)state;
+	struct block block = {.header = ercot_header, .sheet = LIST("project  details*")};
+	const char *path = SHARED "/real/ercot-gis/GIS_Report_June2025.xlsx";
+	if (access(path, R_OK) != 0)
+		skip();
+	assert_int_equal(open_with(path, &block, LIST("INR")).status, RECLOSER_REFUSED);
+	assert_string_equal(error.what, "\"project  details*\" meets several sheets: \"Project Details - Large Gen\", \"Project Details - Small Gen\"");
+
+	error_clear(&error);
+	struct block none = {0};
+	assert_int_equal(open_with(path, &none, LIST("INR")).status, RECLOSER_REFUSED);
+	assert_non_null(strstr(error.hint, "\"Summary\""));
+
+	error_clear(&error);
+	struct block hidden = {.sheet = LIST("data_GIM Trends_1")};
+	assert_int_equal(open_with(path, &hidden, LIST("INR")).status, RECLOSER_REFUSED);
+	assert_string_equal(error.what, "sheet \"data_GIM Trends_1\" is hidden, and hidden sheets are left alone");
+
+	struct block fifth = {.header = ercot_header, .sheet = LIST("5")};
+	fifth.header.find = LIST("INR", "Project Name");
+	assert_string_equal(open_ok(path, &fifth, LIST("INR")).sources[0]->facts.sheet, "Project Details - Large Gen");
+}
+
+static void caiso_three_sheets(void **state)
+{
+	(void)state;
+	struct block block = {.sheet = LIST("Grid GenerationQueue", "Completed Generation Projects", "Withdrawn Generation Projects"),
+	                      .header = {.kind = HEADER_FIND, .within = 100}};
+	block.header.find = LIST("Queue Position", "Queue Date");
+	struct opened o = open_ok(SHARED "/real/caiso-queue/caiso_queue_report.xlsx", &block, LIST("Queue Position"));
+	static const size_t expected[] = {393, 220, 1666};
+	uint64_t trailing = 0;
+	assert_int_equal(o.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(count_rows(o.sources[i]), expected[i]);
+		assert_string_equal(o.sources[i]->facts.sheet, block.sheet.at[i]);
+		trailing += o.sources[i]->counts.trailing;
+		bool dated = false;
+		for (size_t k = 0; k < o.sources[i]->facts.above.count; k++)
+			dated |= text_starts(o.sources[i]->facts.above.at[k], "Report Run Date: ");
+		assert_true(dated);
+	}
+	assert_int_equal(trailing, 7);
+	/* The time of day behind a date-only format is kept. */
+	struct strings rows = rows_of(o.sources[0]);
+	assert_non_null(strstr(rows.at[0], "T0"));
+}
+
+static void one_sheet_files(void **state)
+{
+	(void)state;
+	struct block pjm = {.sheet = LIST("Data")};
+	struct opened o = open_ok(SHARED "/real/pjm-queue/pjm_queue.xlsx", &pjm, LIST("Project ID"));
+	assert_int_equal(count_rows(o.sources[0]), 8190);
+	assert_int_equal(o.sources[0]->counts.trailing, 0);
+}
+
+static void eia_plants(void **state)
+{
+	(void)state;
+	struct block block = {.sheet = LIST("Plant"), .header = {.kind = HEADER_FIND, .within = 60}};
+	block.header.find = LIST("Plant Code", "State");
+	struct opened o = open_ok(SHARED "/real/eia860-plant/2___Plant_Y2017.xlsx", &block, LIST("Plant Code"));
+	assert_int_equal(count_rows(o.sources[0]), 10127);
+}
+
+static void north_america(void **state)
+{
+	(void)state;
+	struct block block = {.sheet = LIST("1")};
+	struct opened o = open_ok(SHARED "/real/northamerica/PowerPlantsAllGE100MW_NorthAmerica_201606.xlsx", &block, LIST("Facility Name"));
+	assert_int_equal(count_rows(o.sources[0]), 2129);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(ids_stay_whole, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(header_on_row_four, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(nothing_declared, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(serials_among_dates, set_up, tear_down),
+	    cmocka_unit_test(number_formats),
+	    cmocka_unit_test(letters),
+	    cmocka_unit_test_setup_teardown(ercot_june_2025, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(ercot_july_2025, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(ercot_july_2020, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(ercot_two_sheets_meet, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(caiso_three_sheets, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(one_sheet_files, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(eia_plants, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(north_america, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
