@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One partition on its way from the batch to a verified file: its content pass, its footer, its COPY, and the reading back.
+ * The format of a part.parquet is described in docs/format.md. */
+#ifndef RECLOSER_PARTITION_PART_H
+#define RECLOSER_PARTITION_PART_H
+
+#include "batch/batch.h"
+#include "engine/content.h"
+
+enum { ROW_GROUP_ROWS = 122880 };
+
+/* What all parts of a run share. */
+struct part_format {
+	struct engine *engine;
+	const struct spec *spec;
+	struct batch *batch;
+	struct crs crs;             /* the dataset's */
+	bool covering;              /* a bbox column is written */
+	const char *geo_extra;      /* JSON members to keep from the source (edges, orientation, epoch), or NULL */
+	struct content_schema schema; /* of the batch's stored columns, in file order */
+	struct strings in_file;     /* partition columns that stand in the file too */
+	struct strings dictionary;  /* those that Arrow's readers shall see as dictionaries */
+};
+
+struct part {
+	struct batch_part *batch_part;
+	struct content content;     /* of the rows in the batch */
+	const char *geo;            /* the footer's `geo` entry, NULL without geometry */
+	const char *file;           /* staged */
+	char sha256[SHA256_HEX];
+	uint64_t bytes, row_groups;
+};
+
+/* Decide what is in the files; make the content aggregate. `covering` is what the dataset has pinned, or -1. */
+recloser_status part_format_make(struct batch *batch, int covering, struct part_format *out, recloser_error *error) RC_CHECKED;
+/* The content of every part in one pass over the batch. `parts` has batch->part_count elements. */
+recloser_status parts_content(struct part_format *format, struct part *parts, recloser_error *error) RC_CHECKED;
+/* Write one part to `file`, sorted, with its footer. Not synced here. */
+recloser_status part_write(struct part_format *format, struct part *part, const char *file, recloser_error *error) RC_CHECKED;
+
+/* The GeoParquet 1.1 entry for rows of these facts. */
+const char *geo_entry(struct arena *arena, const struct part_format *format, const struct wkb_facts *facts);
+
+/* ---- reading back ---- */
+
+struct part_check {
+	struct engine *engine;
+	const struct spec *spec;
+	const char *file, *path;            /* path: the partition's */
+	const struct batch_column *columns; /* expected, in file order, the covering not among them; NULL: not checked */
+	size_t column_count;
+	int64_t rows;                       /* expected; negative: not known */
+	const char *fingerprint;            /* expected, or NULL */
+	const char *geo;                    /* expected footer entry, or NULL */
+	const char *crs_id;                 /* for the fingerprint */
+	bool has_geometry;
+	bool order;                         /* look at the order of the rows too */
+};
+/* Re-read a file and say everything that is wrong with it, one text each: unreadable, row count, key missing or double,
+ * partition columns against the path, geometry missing or unsound, schema, geo entry, order, content. `content` may be NULL. */
+recloser_status part_verify(struct arena *arena, const struct part_check *check, struct strings *faults, struct content *content,
+                            uint64_t *row_groups, recloser_error *error) RC_CHECKED;
+
+#endif
