@@ -60,11 +60,11 @@ static void tell(struct demo *demo, const char *format, ...)
 		text_add(&demo->told, line);
 }
 
-/* Tenths of a second without the locale's comma. */
+/* Hundredths of a second without the locale's comma. */
 static const char *seconds_since(struct demo *demo, double start)
 {
-	long tenths = (long)((clock_monotonic() - start) * 10 + 0.5);
-	return arena_printf(demo->arena, "%ld.%ld s", tenths / 10, tenths % 10);
+	long hundredths = (long)((clock_monotonic() - start) * 100 + 0.5);
+	return arena_printf(demo->arena, "%ld.%02ld s", hundredths / 100, hundredths % 100);
 }
 
 static const char *count(struct demo *demo, int64_t number)
@@ -393,7 +393,8 @@ static recloser_status run(struct demo *demo, recloser_error *error)
 		return error_where(error, "%s", demo->faults.at);
 	}
 	tell(demo,
-		 "Every figure is what it has to be. To look around:\n  recloser status %1$s/queue.yaml\n  recloser verify "
+		 "Every figure is what it has to be. SHA-256 are shown by their first 16 digits. To look around:\n  recloser status "
+		 "%1$s/queue.yaml\n  recloser verify "
 		 "%1$s/queue.yaml\n",
 		 demo->directory);
 	return RECLOSER_OK;
