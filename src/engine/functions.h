@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The functions that recloser adds to the engine. All are pure; all treat NULL as described.
  *
- *   rc_key(a, b, ...) -> VARCHAR            the key of these fields (any identity type; NULL is Python's None)
+ *   rc_key(a, b, ...) -> VARCHAR            the key of these fields (any identity type; NULL is Python's None); NULL when a
+ *                                           field has no form in Python: a year outside 1 to 9999, infinity, nanoseconds
  *   rc_key_escaped(a, b, ...)               the same with `key: {escape: true}`
  *   rc_text(a) -> VARCHAR                   Python's str() of one value; NULL stays NULL
  *   rc_point(x, y) -> BLOB                  stored WKB; NULL when either is NULL
@@ -21,7 +22,7 @@
  *   rc_bbox(BLOB) -> STRUCT(xmin FLOAT, ymin FLOAT, xmax FLOAT, ymax FLOAT)   NULL for NULL and empty
  *   rc_hilbert(BLOB, minx, miny, maxx, maxy) -> UBIGINT
  *
- * and, made anew for each schema by content_register (partition/content.h), the aggregate rc_content(columns...). */
+ * and, made anew for each schema by content_register (engine/content.h), the aggregate rc_content(columns...). */
 #ifndef RECLOSER_ENGINE_FUNCTIONS_H
 #define RECLOSER_ENGINE_FUNCTIONS_H
 
