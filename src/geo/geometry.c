@@ -132,23 +132,6 @@ const char *geometry_from_wkt(const char *text, size_t count, uint8_t **out, siz
 	return wrong;
 }
 
-const char *geometry_from_geojson(const char *text, size_t count, uint8_t **out, size_t *out_count)
-{
-	char *copy = malloc(count + 1);
-	if (!copy)
-		return no_memory;
-	memcpy(copy, text, count);
-	copy[count] = '\0';
-	struct quiet quiet;
-	quiet_begin(&quiet);
-	OGRGeometryH shape = OGR_G_CreateGeometryFromJson(copy);
-	const char *wrong = shape ? shape_to_wkb(shape, out, out_count) : "not a GeoJSON geometry";
-	OGR_G_DestroyGeometry(shape);
-	quiet_end(&quiet);
-	free(copy);
-	return wrong;
-}
-
 /* Surfaces of flat patches become multi polygons; curves lines of 4 degrees a step. Takes `shape`; NULL when it fails. */
 static OGRGeometryH linear(OGRGeometryH shape)
 {
