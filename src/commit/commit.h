@@ -25,7 +25,11 @@ struct dataset {
 	const char *tree;    /* <root>/<name> */
 	const char *control; /* <root>/_recloser/<name> */
 	json_t *config;      /* dataset.json, or NULL before the first load */
+	struct arena *arena; /* of dataset_open */
+	json_t *seen;        /* live.c: what live files looked like when they were last proved by SHA-256 */
+	bool seen_changed;
 };
+#define DATASET_FORMAT_VERSION 1 /* member "format_version" of dataset.json, which the maker of `config` puts there */
 /* RECLOSER_USAGE for a dataset.json of a newer format version; RECLOSER_IO for one that can't be read. */
 recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *root, const char *name,
                              struct dataset **out, recloser_error *error) RC_CHECKED;
@@ -42,7 +46,7 @@ struct record {
 	json_t *json;
 };
 
-/* The newest record that is no void, or NULL. */
+/* The newest record that is no void, or NULL. Records of adopted files may lack rows (0) and content_fingerprint (NULL). */
 recloser_status ledger_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **out,
                               recloser_error *error) RC_CHECKED;
 recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
@@ -73,8 +77,10 @@ recloser_status staging_begin(struct dataset *dataset, struct arena *arena, cons
 recloser_status staging_file(struct staging *staging, const char *partition, const char **path, recloser_error *error) RC_CHECKED;
 recloser_status staging_hold(struct staging *staging, const char *partition, recloser_error *error) RC_CHECKED;
 recloser_status staging_drop(struct staging *staging, const char *partition, recloser_error *error) RC_CHECKED;
+/* Instead of staging_file and staging_hold: the staged file is an archived version (record.archive), for kind "restored". */
+recloser_status staging_link(struct staging *staging, const char *partition, const char *archived, recloser_error *error) RC_CHECKED;
 const char *staging_directory(const struct staging *staging); /* for spilling and spooling */
-/* Forget everything staged: after a refusal or a dry run. Best effort, never fails. */
+/* Forget everything staged: after a refusal or a dry run. Best effort, never fails; does nothing once the run is decided. */
 void staging_abandon(struct staging *staging);
 
 enum entry_outcome { ENTRY_PENDING, ENTRY_NEW, ENTRY_REPLACED, ENTRY_RESTORED, ENTRY_UNCHANGED, ENTRY_CONFLICT };
@@ -84,8 +90,9 @@ struct entry {
 	const char *kind;        /* "version" or "restored" */
 	char sha256[SHA256_HEX];
 	uint64_t bytes;
-	const char *content_fingerprint;
+	const char *content_fingerprint; /* equal to the base's: unchanged. NULL: equal bytes only, which is how a rewrite is forced */
 	int64_t base_seen;       /* seq that the guards looked at; 0: none */
+	const char *base_sha256; /* bytes that the guards looked at, where a file that no record describes was live; may be NULL */
 	json_t *record;          /* complete but for seq, base, loaded_at, archive and kind, which the commit fills in */
 	/* out */
 	int64_t seq;
@@ -99,6 +106,9 @@ struct commit_options {
 	 * to leave it out, or return a status to give up the run. */
 	recloser_status (*look_again)(void *arg, struct entry *entry, const struct record *base, recloser_error *error);
 	void (*waiting)(void *arg, const char *holder); /* told once a second while the lock is held by another */
+	/* A file that no record describes is to be recorded as adopted: add what reading it tells (rows, schema, totals,
+	 * content_fingerprint) to `record`. May be NULL. A failure is noted in the record; the bytes are adopted all the same. */
+	recloser_status (*describe)(void *arg, const char *partition, const char *path, json_t *record, recloser_error *error);
 	void *arg;
 	json_t *config; /* dataset.json to be written before the first commit; NULL: there already */
 };
@@ -111,7 +121,8 @@ struct commit_report {
 };
 
 /* Statuses: OK; CONFLICT (exit 5, staging gone); IO (exit 6, nothing changed); UNCLEAR (exit 7, decided but not yet durable or
- * not yet live). Each entry's outcome says what the ledger says. */
+ * not yet live). Each entry's outcome says what the ledger says. The staging directory is gone afterwards (but for UNCLEAR), so
+ * control_adopt what else was staged there before. wait_seconds at or below 0: do not wait. */
 recloser_status commit_run(struct staging *staging, struct arena *arena, struct entry *entries, size_t count,
                            const struct commit_options *options, struct commit_report *report, recloser_error *error) RC_CHECKED;
 
@@ -126,8 +137,16 @@ struct recovery {
 	struct strings adoptable, missing; /* partitions */
 	struct strings warnings;
 };
-/* Finish and sweep; looks at the whole tree only when `deep`. Does nothing where there is no control directory. */
+/* What this file system can do, by trial (cached) and by its type: members hard_links, rename_new, locks, directory_sync,
+ * syncfs, journal, case_sensitive, open_rename, type, name_max, and `sentences`, one for each thing that is missing. NULL when
+ * nothing was loaded yet. */
+recloser_status dataset_guarantees(struct dataset *dataset, struct arena *arena, json_t **out, recloser_error *error) RC_CHECKED;
+
+/* Finish and sweep; looks at the whole tree only when `deep`. Does nothing where there is no control directory, and leaves an
+ * open commit to the writer that holds the lock (a warning says so). */
 recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out, recloser_error *error) RC_CHECKED;
+/* Make a lost ledger, or lost records, again from commits, archive names and live files. No other writer may be at work: the
+ * lock must be free (RECLOSER_CONFLICT), and a file system without locks takes the caller's word. */
 recloser_status recover_rebuild(struct dataset *dataset, struct arena *arena, struct recovery *out, recloser_error *error) RC_CHECKED;
 
 /* ---- small files of a run that are not part of the protocol ---- */

@@ -13,13 +13,22 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/digest.h"
 #include "base/text.h"
 
 struct fs_stat {
 	uint64_t bytes, inode, device, mount; /* mount: statx mount id, 0 where the kernel has none */
 	int64_t mtime_ns;
-	uint32_t links, mode;
+	uint32_t links, mode, owner;
 	bool is_directory;
+};
+
+/* What a file system is, as far as that can be told without trying; commit/probe.c tries the rest. */
+struct fs_traits {
+	char type[32];     /* "ext4", "nfs4"; "" where the kernel does not say */
+	unsigned name_max; /* longest name of one file */
+	bool syncfs;       /* sync_all writes everything and reports what failed */
+	bool journal;      /* a rename survives a power cut whole or not at all */
 };
 
 struct fs_file; /* an open descriptor */
@@ -34,10 +43,13 @@ struct fs_ops {
 	const char *name;
 	int (*stat)(struct fs *, const char *path, struct fs_stat *out);
 	int (*list)(struct fs *, const char *directory, struct arena *arena, struct strings *names); /* sorted, without . and .. */
-	int (*read)(struct fs *, const char *path, struct arena *arena, char **bytes, size_t *count); /* whole small files */
+	int (*read)(struct fs *, const char *path, struct arena *arena, char **bytes, size_t *count); /* whole small files; a NUL follows */
+	int (*digest)(struct fs *, const char *path, char hex[SHA256_HEX], uint64_t *bytes);
+	int (*describe)(struct fs *, const char *path, struct fs_traits *out);
 	/* Create exclusively, write all, close. `keep` (may be NULL) receives a descriptor that stays open for sync. */
 	int (*write)(struct fs *, const char *path, const void *bytes, size_t count, unsigned mode, struct fs_file **keep);
-	int (*open)(struct fs *, const char *path, bool create, struct fs_file **out); /* for sync of files that others write */
+	/* A file that others write, or a directory, to sync it. `create`: exclusively. */
+	int (*open)(struct fs *, const char *path, bool create, struct fs_file **out);
 	int (*sync)(struct fs *, struct fs_file *file);
 	void (*close)(struct fs *, struct fs_file *file);
 	int (*sync_directory)(struct fs *, const char *path);
@@ -50,7 +62,8 @@ struct fs_ops {
 	int (*unlink)(struct fs *, const char *path);
 	int (*remove_directory)(struct fs *, const char *path);
 	int (*chmod)(struct fs *, const char *path, unsigned mode);
-	/* Advisory, by flock. `wait` false: EWOULDBLOCK when held. ENOLCK or ENOSYS: no locks here. `text` is written into it. */
+	/* Advisory, by flock; never waits. EWOULDBLOCK: held by another. ENOLCK, ENOSYS, EOPNOTSUPP: no locks here. The file is made
+	 * when absent and is still the one at `path` when this returns; `text` (may be NULL) replaces its content. */
 	int (*lock)(struct fs *, const char *path, const char *text, struct fs_lock **out);
 	void (*unlock)(struct fs *, struct fs_lock *lock);
 };

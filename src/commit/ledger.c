@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Records: immutable files with contiguous numbers, so that the newest is found by listing one directory. */
+#include "commit/protocol.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static struct record *record_of(struct arena *arena, json_t *json, const char *partition, int64_t seq)
+{
+	struct record *record = arena_alloc(arena, sizeof *record);
+	const json_t *file = json_object_get(json, "file");
+	const char *sha256 = json_get_text(file, "sha256");
+	record->partition = arena_strdup(arena, partition);
+	record->seq = seq;
+	record->kind = json_get_text(json, "kind");
+	record->run = json_get_text(json, "run");
+	record->loaded_at = json_get_text(json, "loaded_at");
+	record->sha256 = sha256 ? sha256 : "";
+	record->content_fingerprint = json_get_text(json, "content_fingerprint");
+	record->archive = json_get_text(json, "archive");
+	record->bytes = (uint64_t)json_get_int(file, "bytes", 0);
+	record->rows = (uint64_t)json_get_int(file, "rows", 0);
+	record->json = json;
+	return record;
+}
+
+recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq, struct record **out,
+                            recloser_error *error)
+{
+	const char *path = path_record(dataset, arena, partition, seq);
+	json_t *json;
+	*out = NULL;
+	RC_TRY(file_read_json(dataset, arena, path, &json, error));
+	if (!json)
+		return RECLOSER_OK;
+	if (json_get_int(json, "seq", 0) != seq || !json_get_text(json, "kind")) {
+		error_set(error, RECLOSER_IO, "ledger.malformed", "the record is not one of version %" PRId64, seq);
+		error_where(error, "%s", path);
+		return error_hint(error, "move it away and run recloser recover --rebuild");
+	}
+	*out = record_of(arena, json, partition, seq);
+	return RECLOSER_OK;
+}
+
+static recloser_status newest_number(struct dataset *dataset, struct arena *arena, const char *directory, int64_t *out,
+                                     recloser_error *error)
+{
+	struct arena *scratch = arena_new(arena);
+	struct strings names = {0};
+	int failed = dataset->fs->ops->list(dataset->fs, directory, scratch, &names);
+	*out = 0;
+	for (size_t i = 0; failed == 0 && i < names.count; i++)
+		if (number_of(names.at[i]) > *out)
+			*out = number_of(names.at[i]);
+	arena_free(scratch);
+	if (failed == 0 || failed == ENOENT || failed == ENOTDIR)
+		return RECLOSER_OK;
+	return error_errno(error, "store.list", failed, "list", directory);
+}
+
+recloser_status commits_newest(struct dataset *dataset, struct arena *arena, int64_t *out, recloser_error *error)
+{
+	return newest_number(dataset, arena, path_control(dataset, arena, "commits"), out, error);
+}
+
+recloser_status ledger_look(struct dataset *dataset, struct arena *arena, const char *partition, int64_t *number,
+                            struct record **newest, recloser_error *error)
+{
+	const char *directory = path_in(arena, path_control(dataset, arena, "ledger"), partition, "");
+	*newest = NULL;
+	RC_TRY(newest_number(dataset, arena, directory, number, error));
+	for (int64_t seq = *number; seq > 0; seq--) {
+		RC_TRY(ledger_read(dataset, arena, partition, seq, newest, error));
+		if (*newest && strcmp((*newest)->kind, "void") != 0)
+			return RECLOSER_OK;
+		*newest = NULL;
+	}
+	return RECLOSER_OK;
+}
+
+recloser_status ledger_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **out,
+                              recloser_error *error)
+{
+	int64_t number;
+	return ledger_look(dataset, arena, partition, &number, out, error);
+}
+
+static recloser_status collect(struct dataset *dataset, struct arena *arena, const char *directory, const char *partition,
+                               struct strings *out, recloser_error *error)
+{
+	struct arena *scratch = arena_new(arena);
+	struct strings names = {0};
+	bool records = false;
+	int failed = dataset->fs->ops->list(dataset->fs, directory, scratch, &names);
+	recloser_status status = failed == 0 || failed == ENOENT ? RECLOSER_OK : error_errno(error, "store.list", failed, "list", directory);
+	for (size_t i = 0; status == RECLOSER_OK && i < names.count; i++) {
+		records = records || number_of(names.at[i]) > 0;
+		if (!strchr(names.at[i], '='))
+			continue;
+		status = collect(dataset, arena, path_in(scratch, directory, names.at[i], ""),
+		                 arena_printf(arena, "%s%s%s", partition, *partition ? "/" : "", names.at[i]), out, error);
+	}
+	if (records)
+		strings_add(arena, out, partition);
+	arena_free(scratch);
+	return status;
+}
+
+recloser_status ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out, recloser_error *error)
+{
+	RC_TRY(collect(dataset, arena, path_control(dataset, arena, "ledger"), "", out, error));
+	strings_sort(out);
+	return RECLOSER_OK;
+}

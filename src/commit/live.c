@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is live, compared with what the ledger says. A record holds size, inode and time of its file as they were staged,
+ * and rename keeps all three, so most looks cost one stat. A file that was copied (cp, rsync, a restored backup) has the
+ * bytes but not the inode: it is hashed once, and seen.json remembers how it looks now. That file is a cache, it may be lost. */
+#include "commit/protocol.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char *live_path(struct dataset *dataset, struct arena *arena, const char *partition)
+{
+	return path_in(arena, dataset->tree, partition, "part.parquet");
+}
+
+static bool looks_like(const struct fs_stat *stat, const json_t *file)
+{
+	return stat->bytes == (uint64_t)json_get_int(file, "bytes", -1) && stat->inode == (uint64_t)json_get_int(file, "inode", -1) &&
+	       stat->mtime_ns == json_get_int(file, "mtime_ns", -1);
+}
+
+/* Of a file that may be replaced at any moment: the answer belongs to `stat`. */
+static recloser_status digest_stable(struct dataset *dataset, const char *path, struct fs_stat *stat, char *hex, bool *there,
+                                     recloser_error *error)
+{
+	for (;;) {
+		struct fs_stat after;
+		int failed = dataset->fs->ops->digest(dataset->fs, path, hex, NULL);
+		if (failed && failed != ENOENT && failed != ESTALE)
+			return error_errno(error, "store.read", failed, "read", path);
+		RC_TRY(file_look(dataset, path, &after, there, error));
+		if (!*there)
+			return RECLOSER_OK;
+		bool same = after.inode == stat->inode && after.bytes == stat->bytes && after.mtime_ns == stat->mtime_ns;
+		*stat = after;
+		if (same && failed == 0)
+			return RECLOSER_OK;
+	}
+}
+
+static void load_seen(struct dataset *dataset)
+{
+	if (dataset->seen)
+		return;
+	recloser_error ignored = {0};
+	const char *path = path_control(dataset, dataset->arena, "seen.json");
+	if (file_read_json(dataset, dataset->arena, path, &dataset->seen, &ignored) != RECLOSER_OK || !json_is_object(dataset->seen))
+		dataset->seen = json_new_object(dataset->arena);
+}
+
+static void see(struct dataset *dataset, const char *partition, const struct live *live)
+{
+	json_t *file = json_new_object(dataset->arena);
+	json_put_int(dataset->arena, file, "bytes", (int64_t)live->stat.bytes);
+	json_put_int(dataset->arena, file, "inode", (int64_t)live->stat.inode);
+	json_put_int(dataset->arena, file, "mtime_ns", live->stat.mtime_ns);
+	json_put_text(dataset->arena, file, "sha256", live->sha256);
+	json_put(dataset->arena, dataset->seen, partition, file);
+	dataset->seen_changed = true;
+}
+
+void live_remember(struct dataset *dataset, struct arena *arena)
+{
+	recloser_error ignored = {0};
+	if (!dataset->seen_changed)
+		return;
+	const char *text = json_text(arena, dataset->seen);
+	if (control_write(dataset, arena, "seen.json", text, strlen(text), &ignored) == RECLOSER_OK)
+		dataset->seen_changed = false;
+}
+
+recloser_status live_look(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
+                          struct live *out, recloser_error *error)
+{
+	const char *path = live_path(dataset, arena, partition);
+	bool there;
+	memset(out, 0, sizeof *out);
+	RC_TRY(file_look(dataset, path, &out->stat, &there, error));
+	out->state = record ? LIVE_MISSING : LIVE_NONE;
+	if (!there)
+		return RECLOSER_OK;
+	out->state = LIVE_SOUND;
+	if (record && looks_like(&out->stat, json_object_get(record->json, "file")))
+		return RECLOSER_OK;
+	load_seen(dataset);
+	const json_t *seen = json_object_get(dataset->seen, partition);
+	if (seen && looks_like(&out->stat, seen) && json_get_text(seen, "sha256")) {
+		memccpy(out->sha256, json_get_text(seen, "sha256"), '\0', sizeof out->sha256 - 1);
+	} else {
+		RC_TRY(digest_stable(dataset, path, &out->stat, out->sha256, &there, error));
+		if (!there) {
+			out->state = record ? LIVE_MISSING : LIVE_NONE;
+			return RECLOSER_OK;
+		}
+		see(dataset, partition, out);
+	}
+	if (!record || strcmp(out->sha256, record->sha256) != 0)
+		out->state = LIVE_FOREIGN;
+	return RECLOSER_OK;
+}
+
+recloser_status live_state(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
+                           enum live_state *out, recloser_error *error)
+{
+	struct live live;
+	RC_TRY(live_look(dataset, arena, partition, record, &live, error));
+	*out = live.state;
+	return RECLOSER_OK;
+}
+
+recloser_status file_is(struct dataset *dataset, const char *path, const struct identity *expected, bool *there, bool *same,
+                        recloser_error *error)
+{
+	struct fs_stat stat;
+	char hex[SHA256_HEX];
+	*same = false;
+	RC_TRY(file_look(dataset, path, &stat, there, error));
+	if (!*there || stat.bytes != expected->bytes)
+		return RECLOSER_OK;
+	*same = stat.inode == expected->inode && stat.mtime_ns == expected->mtime_ns;
+	if (*same)
+		return RECLOSER_OK;
+	RC_TRY(digest_stable(dataset, path, &stat, hex, there, error));
+	*same = *there && strcmp(hex, expected->sha256) == 0;
+	return RECLOSER_OK;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Step 3 by itself, and the sweeping of what dead runs left. Nobody needs to call this for safety: every writing command
+ * finishes the newest commit first. */
+#include "commit/protocol.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static void warn(struct arena *arena, struct recovery *out, const char *text)
+{
+	strings_add(arena, &out->warnings, text);
+}
+
+/* ---- finish ---- */
+
+static recloser_status finish_open(struct session *session, struct arena *arena, struct recovery *out, recloser_error *error)
+{
+	int64_t number;
+	const char *loaded_at;
+	struct plan *plan;
+	RC_TRY(finish_newest(session, arena, &number, &loaded_at, &plan, error));
+	if (!plan)
+		return RECLOSER_OK;
+	out->finished = number;
+	for (size_t i = 0; i < plan->count; i++)
+		if (!strings_has(&out->finished_partitions, plan->at[i].partition))
+			strings_add(arena, &out->finished_partitions, arena_strdup(arena, plan->at[i].partition));
+	return RECLOSER_OK;
+}
+
+/* ---- sweep ---- */
+
+/* Looked at while the dead run's `alive` is held by us: it can't decide any more. */
+static recloser_status is_open_commit(struct dataset *dataset, struct arena *arena, const char *run, bool *open, recloser_error *error)
+{
+	int64_t number;
+	struct plan *plan = NULL;
+	RC_TRY(commits_newest(dataset, arena, &number, error));
+	if (number > 0)
+		RC_TRY(commit_read(dataset, arena, number, &plan, error));
+	*open = plan && strcmp(plan->run, run) == 0;
+	return RECLOSER_OK;
+}
+
+static recloser_status sweep_run(struct dataset *dataset, struct arena *arena, const char *run, struct recovery *out,
+                                 recloser_error *error)
+{
+	struct fs *fs = dataset->fs;
+	struct fs_lock *alive = NULL;
+	const char *directory = path_staging(dataset, arena, run);
+	bool open = true;
+	int failed = fs->ops->lock(fs, path_in(arena, directory, "alive", ""), NULL, &alive);
+	if (failed == EWOULDBLOCK || failed == EAGAIN) {
+		strings_add(arena, &out->living, run);
+		return RECLOSER_OK;
+	}
+	if (means_no_locks(failed)) {
+		warn(arena, out, arena_printf(arena, "no locks here: can't tell whether run %s is alive; remove %s by hand when it is not",
+		                              run, directory));
+		return RECLOSER_OK;
+	}
+	if (failed == ENOENT || failed == ENOTDIR)
+		return RECLOSER_OK; /* just ended */
+	if (failed)
+		return error_errno(error, "store.lock", failed, "lock the staging of", directory);
+	recloser_status status = is_open_commit(dataset, arena, run, &open, error);
+	if (status == RECLOSER_OK && !open) {
+		remove_tree(fs, arena, directory, "alive");
+		strings_add(arena, &out->swept, run);
+	}
+	fs->ops->unlock(fs, alive);
+	return status;
+}
+
+/* A day is more than any command needs between a temporary file and its rename. */
+static void sweep_temporary(struct dataset *dataset, struct arena *arena)
+{
+	static const int64_t day_ns = (int64_t)24 * 3600 * 1000000000;
+	struct fs *fs = dataset->fs;
+	struct strings names = {0};
+	const char *directory = path_control(dataset, arena, "tmp");
+	(void)fs->ops->list(fs, directory, arena, &names);
+	for (size_t i = 0; i < names.count; i++) {
+		const char *path = path_in(arena, directory, names.at[i], "");
+		struct fs_stat stat;
+		if (fs->ops->stat(fs, path, &stat) == 0 && clock_now_us() * 1000 - stat.mtime_ns > day_ns)
+			(void)fs->ops->unlink(fs, path);
+	}
+}
+
+static recloser_status sweep(struct dataset *dataset, struct arena *arena, const char *own, struct recovery *out, recloser_error *error)
+{
+	struct strings runs = {0};
+	const char *directory = path_control(dataset, arena, "staging");
+	int failed = dataset->fs->ops->list(dataset->fs, directory, arena, &runs);
+	if (failed && failed != ENOENT)
+		return error_errno(error, "store.list", failed, "list", directory);
+	for (size_t i = 0; i < runs.count; i++)
+		if (strcmp(runs.at[i], own) != 0)
+			RC_TRY(sweep_run(dataset, arena, runs.at[i], out, error));
+	sweep_temporary(dataset, arena);
+	return RECLOSER_OK;
+}
+
+/* ---- the tree ---- */
+
+/* The partition columns of dataset.json, where it names them, must be the ones of the path. */
+static bool is_own_path(const struct dataset *dataset, const char *partition)
+{
+	const json_t *columns = json_object_get(dataset->config, "partition");
+	if (!is_partition_path(partition))
+		return false;
+	if (!json_is_array(columns))
+		return true;
+	for (size_t i = 0; i < json_array_size(columns); i++) {
+		const char *name = json_string_value(json_array_get(columns, i));
+		size_t length = name ? strlen(name) : 0;
+		if (name && (strncmp(partition, name, length) != 0 || partition[length] != '='))
+			return false;
+		partition += strcspn(partition, "/");
+		partition += *partition == '/';
+	}
+	return *partition == '\0';
+}
+
+static recloser_status look_at_part(struct dataset *dataset, struct arena *arena, const char *partition, struct recovery *out,
+                                    recloser_error *error)
+{
+	struct record *newest;
+	enum live_state state;
+	if (!is_own_path(dataset, partition)) {
+		strings_add(arena, &out->foreign, path_in(arena, partition, "part.parquet", ""));
+		return RECLOSER_OK;
+	}
+	RC_TRY(ledger_newest(dataset, arena, partition, &newest, error));
+	RC_TRY(live_state(dataset, arena, partition, newest, &state, error));
+	if (state == LIVE_FOREIGN)
+		strings_add(arena, &out->adoptable, arena_strdup(arena, partition));
+	return RECLOSER_OK;
+}
+
+static recloser_status walk(struct dataset *dataset, struct arena *arena, const char *relative, struct recovery *out, recloser_error *error)
+{
+	struct strings names = {0};
+	const char *directory = path_in(arena, dataset->tree, relative, "");
+	int failed = dataset->fs->ops->list(dataset->fs, directory, arena, &names);
+	if (failed && failed != ENOENT)
+		return error_errno(error, "store.list", failed, "list", directory);
+	for (size_t i = 0; i < names.count; i++) {
+		const char *name = *relative ? path_in(arena, relative, names.at[i], "") : names.at[i];
+		struct fs_stat stat;
+		bool there;
+		RC_TRY(file_look(dataset, path_in(arena, dataset->tree, name, ""), &stat, &there, error));
+		if (there && stat.is_directory)
+			RC_TRY(walk(dataset, arena, name, out, error));
+		else if (strcmp(names.at[i], "part.parquet") == 0)
+			RC_TRY(look_at_part(dataset, arena, relative, out, error));
+		else
+			strings_add(arena, &out->foreign, name);
+	}
+	return RECLOSER_OK;
+}
+
+static recloser_status look_at_ledger(struct dataset *dataset, struct arena *arena, const char *partition, struct recovery *out,
+                                      recloser_error *error)
+{
+	struct record *newest, *record;
+	int64_t number;
+	enum live_state state;
+	RC_TRY(ledger_look(dataset, arena, partition, &number, &newest, error));
+	RC_TRY(live_state(dataset, arena, partition, newest, &state, error));
+	if (state == LIVE_MISSING)
+		strings_add(arena, &out->missing, partition);
+	for (int64_t seq = 1; seq < number; seq++) {
+		RC_TRY(ledger_read(dataset, arena, partition, seq, &record, error));
+		if (!record)
+			warn(arena, out, arena_printf(arena, "%s: record %" PRId64 " of %" PRId64 " is gone; recover --rebuild makes it again",
+			                              partition, seq, number));
+	}
+	return RECLOSER_OK;
+}
+
+static recloser_status look_deep(struct dataset *dataset, struct arena *arena, struct recovery *out, recloser_error *error)
+{
+	struct strings partitions = {0};
+	RC_TRY(walk(dataset, arena, "", out, error));
+	RC_TRY(ledger_partitions(dataset, arena, &partitions, error));
+	for (size_t i = 0; i < partitions.count; i++)
+		RC_TRY(look_at_ledger(dataset, arena, partitions.at[i], out, error));
+	live_remember(dataset, arena);
+	return RECLOSER_OK;
+}
+
+/* ---- together ---- */
+
+/* Holds the lock for `work` if it is free. Somebody who holds it is about to finish what is open, or will when it ends. */
+static recloser_status with_lock(struct staging *own, struct arena *arena, bool must,
+                                 recloser_status (*work)(struct session *, struct arena *, struct recovery *, recloser_error *),
+                                 struct recovery *out, recloser_error *error)
+{
+	struct session *session = &own->session;
+	struct commit_options now = {0};
+	struct fs_lock *lock = NULL;
+	recloser_error problem = {0};
+	recloser_status status = lock_take(session, own->run, &now, &lock, &problem);
+	if (status == RECLOSER_OK)
+		status = work(session, arena, out, &problem);
+	else if (status == RECLOSER_CONFLICT && !must) {
+		warn(arena, out, arena_printf(arena, "%s; what is open is left to it", problem.what));
+		status = RECLOSER_OK;
+	}
+	if (lock)
+		session->dataset->fs->ops->unlock(session->dataset->fs, lock);
+	if (status != RECLOSER_OK && error && error->status == RECLOSER_OK)
+		*error = problem;
+	return status;
+}
+
+static recloser_status scratch_begin(struct dataset *dataset, struct arena *arena, struct staging **out, recloser_error *error)
+{
+	struct staging *own = arena_alloc(arena, sizeof *own);
+	RC_TRY(staging_make(dataset, arena, clock_run_id(arena), own, error));
+	recloser_status status = session_open(dataset, arena, own->directory, &own->session, error);
+	if (status != RECLOSER_OK)
+		staging_abandon(own);
+	*out = own;
+	return status;
+}
+
+static recloser_status is_there(struct dataset *dataset, bool *there, recloser_error *error)
+{
+	struct fs_stat stat;
+	return file_look(dataset, dataset->control, &stat, there, error);
+}
+
+recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out, recloser_error *error)
+{
+	struct staging *own;
+	bool there;
+	memset(out, 0, sizeof *out);
+	RC_TRY(is_there(dataset, &there, error));
+	if (!there)
+		return deep ? walk(dataset, arena, "", out, error) : RECLOSER_OK;
+	RC_TRY(scratch_begin(dataset, arena, &own, error));
+	recloser_status status = with_lock(own, arena, false, finish_open, out, error);
+	if (status == RECLOSER_OK)
+		status = sweep(dataset, arena, own->run, out, error);
+	if (status == RECLOSER_OK && deep)
+		status = look_deep(dataset, arena, out, error);
+	staging_abandon(own);
+	return status;
+}
+
+recloser_status recover_rebuild(struct dataset *dataset, struct arena *arena, struct recovery *out, recloser_error *error)
+{
+	struct staging *own;
+	memset(out, 0, sizeof *out);
+	RC_TRY(scratch_begin(dataset, arena, &own, error));
+	recloser_status status = with_lock(own, arena, true, finish_open, out, error);
+	if (status == RECLOSER_OK)
+		status = with_lock(own, arena, true, rebuild_ledger, out, error);
+	if (status == RECLOSER_OK)
+		status = look_deep(dataset, arena, out, error);
+	staging_abandon(own);
+	return status;
+}
+
+recloser_status dataset_guarantees(struct dataset *dataset, struct arena *arena, json_t **out, recloser_error *error)
+{
+	struct guarantees can;
+	struct staging *own;
+	bool there;
+	*out = NULL;
+	RC_TRY(is_there(dataset, &there, error));
+	if (!there)
+		return RECLOSER_OK;
+	if (!probe_cached(dataset, arena, &can)) {
+		RC_TRY(scratch_begin(dataset, arena, &own, error));
+		can = own->session.can;
+		staging_abandon(own);
+	}
+	*out = guarantees_json(arena, &can);
+	return RECLOSER_OK;
+}
