@@ -119,11 +119,9 @@ static size_t header_bytes(void)
 static struct block *add_block(struct arena *arena, size_t bytes)
 {
 	size_t size = arena->next_size > bytes ? arena->next_size : bytes;
-	if (size > SIZE_MAX - header_bytes())
-		arena_out_of_memory(arena);
-	struct block *block = take(header_bytes() + size);
+	struct block *block = size > SIZE_MAX - header_bytes() ? NULL : take(header_bytes() + size);
 	if (!block)
-		arena_out_of_memory(arena);
+		return NULL;
 	block->used = 0;
 	block->size = size;
 	block->previous = arena->newest;
@@ -133,17 +131,27 @@ static struct block *add_block(struct arena *arena, size_t bytes)
 	return block;
 }
 
-void *arena_alloc(struct arena *arena, size_t bytes)
+static void *try_alloc(struct arena *arena, size_t bytes)
 {
 	if (bytes > SIZE_MAX - ALIGN)
-		arena_out_of_memory(arena);
+		return NULL;
 	bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
 	struct block *block = arena->newest;
 	if (!block || block->size - block->used < bytes)
 		block = add_block(arena, bytes);
+	if (!block)
+		return NULL;
 	char *at = (char *)block + header_bytes() + block->used;
 	block->used += bytes;
 	return memset(at, 0, bytes);
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+	void *at = try_alloc(arena, bytes);
+	if (!at)
+		arena_out_of_memory(arena);
+	return at;
 }
 
 void *arena_array(struct arena *arena, size_t count, size_t each)
@@ -197,7 +205,11 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 
 void arena_defer(struct arena *arena, void (*function)(void *), void *pointer)
 {
-	struct undo *entry = arena_alloc(arena, sizeof *entry);
+	struct undo *entry = try_alloc(arena, sizeof *entry);
+	if (!entry) {
+		function(pointer); /* nobody else will know of it */
+		arena_out_of_memory(arena);
+	}
 	entry->function = function;
 	entry->pointer = pointer;
 	entry->previous = arena->undo;

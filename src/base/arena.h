@@ -39,7 +39,7 @@ char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...) RC_PRINTF(2, 3);
 char *arena_vprintf(struct arena *arena, const char *format, va_list args) RC_PRINTF(2, 0);
 
-/* Run `function(pointer)` when the arena is freed. */
+/* Run `function(pointer)` when the arena is freed; at once when there is no memory to note it, before leaving. */
 void arena_defer(struct arena *arena, void (*function)(void *), void *pointer);
 
 /* Allocation goes through these so that a test can fail call number N. NULL resets. */

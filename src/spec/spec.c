@@ -203,7 +203,7 @@ static const char *resolve(struct arena *arena, const char *directory, const cha
 					   ? arena_strdup(arena, path)
 					   : arena_printf(arena, "%s%s%s", directory, text_ends(directory, "/") ? "" : "/", path);
 	size_t length = strlen(joined);
-	while (length > 1 && joined[length - 1] == '/' && joined[length - 2] != ':' && joined[length - 2] != '/')
+	while (length > 1 && joined[length - 1] == '/')
 		joined[--length] = '\0';
 	return joined;
 }
