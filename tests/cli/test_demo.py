@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demonstration, at a thousandth of its size; in full when long tests are."""
+from support import FULL, USAGE, Case, main, sha256
+
+ROWS = 1200000 if FULL else 1200
+TOUCHED = ROWS // 12 * 7
+
+
+class Demo(Case):
+    def test_figures(self):
+        got = self.recloser_json("demo", "--rows", ROWS, "here")
+        self.assertEqual((got["outcome"], got["rows"], got["touched"]), ("done", ROWS, TOUCHED))
+        self.assertEqual([f["rows"] for f in got["append"]], [ROWS, 2 * ROWS])
+        self.assertEqual([f["rows"] for f in got["merge"]], [ROWS, ROWS + TOUCHED])
+        self.assertEqual([f["rows"] for f in got["recloser"]], [ROWS, ROWS, ROWS])
+        megawatts = got["append"][0]["capacity_mw"]
+        self.assertGreater(megawatts, 0)
+        self.assertEqual([f["capacity_mw"] for f in got["append"]], [megawatts, 2 * megawatts])
+        self.assertEqual([f["capacity_mw"] for f in got["recloser"]], [megawatts] * 3)
+        digests = [f["sha256"] for f in got["recloser"]]
+        self.assertNotEqual(digests[0], digests[1])
+        self.assertEqual(digests[1], digests[2])
+        self.assertEqual(sha256(self.dir / "here" / got["recloser"][2]["file"]), digests[2])
+        self.assertEqual(got["pruning"], {"files": 612, "files_opened": 1, "rows": 20})
+        self.assertEqual(got["revisions"], {"rows_in": 18, "rows_written": 12, "superseded": 5, "collapsed": 1})
+        self.assertIsNone(got["error"])
+
+    def test_text_and_again(self):
+        first = self.recloser("demo", "--rows", "1200", "--threads", "2")
+        for line in ("after the second           2,400 rows", "after the second           1,900 rows", "1 of 612 files opened",
+                     "18 rows in = 12 written + 5 superseded by a later revision + 1 exact duplicate",
+                     "Every figure is what it has to be."):
+            self.assertIn(line, first.out)
+        self.assertEqual(first.err, "")
+        self.recloser("verify", "recloser-demo/queue.yaml")
+        again = self.recloser("demo", "--rows", "1200", "--threads", "1")
+        digests = lambda out: [word for line in out.splitlines() for word in line.split("sha256 ")[1:]]
+        self.assertEqual(digests(again.out), digests(first.out))
+        self.assertEqual(len(digests(first.out)), 9)
+
+    def test_others_files_are_left_alone(self):
+        self.write("mine/thesis.txt", "years of work")
+        done = self.recloser("demo", "--rows", "1200", "mine", code=USAGE)
+        self.assertIn("files that are not of a demonstration", done.err)
+        self.assertIn("thesis.txt", done.err)
+        self.write("mine/demo.json", "{}")
+        self.recloser("demo", "--rows", "1200", "mine", code=USAGE)
+        self.assertEqual(self.files("mine"), ["demo.json", "thesis.txt"])
+
+    def test_rows(self):
+        for rows in ("1199", "1201", "0012", "99999996"):
+            done = self.recloser("demo", "--rows", rows, code=USAGE)
+            self.assertIn("a multiple of 12", done.err)
+        self.assertFalse((self.dir / "recloser-demo").exists())
+
+
+main()
