@@ -9,13 +9,14 @@ message. What the schema must say of a bad spec follows from its name:
   syntax-*  nothing: YAML itself, or something that a YAML loader hides (a field given twice)
   field-*   refused too: the fault shows in one field
   rule-*    accepted: the fault shows only when parts are compared, which a schema can't
-Further arguments are specs that must pass both.
+Further arguments are specs that must pass both, and so must the whole specs that docs/spec.md shows.
 """
 import json
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED = 77
@@ -61,6 +62,16 @@ def parser_verdict(program, path):
     return done.stdout.strip()
 
 
+def documented(folder):
+    """The specs of the reference page as files: its examples that begin with `dataset:`."""
+    page = (TESTS.parent / "docs" / "spec.md").read_text()
+    examples = [text for text in re.findall("^```yaml\n(.*?)^```", page, re.S | re.M) if text.startswith("dataset:")]
+    for number, text in enumerate(examples, 1):
+        path = pathlib.Path(folder) / f"docs-spec-{number}.yaml"
+        path.write_text(text)
+        yield path
+
+
 def main(program, more):
     schema = json.loads((TESTS.parent / "share" / "recloser-spec.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -68,7 +79,11 @@ def main(program, more):
     faults = []
     good = sorted((TESTS / "specs" / "good").glob("*.yaml")) + [pathlib.Path(path) for path in more]
     bad = sorted((TESTS / "specs" / "bad").glob("*.yaml"))
-    for path in good:
+    folder = tempfile.TemporaryDirectory()
+    examples = list(documented(folder.name))
+    if len(examples) < 3:
+        faults.append("docs/spec.md shows too few whole specs")
+    for path in good + examples:
         said = parser_verdict(program, path)
         if said != "OK":
             faults.append(f"{path.name}: the parser refuses it: {said}")
@@ -92,7 +107,7 @@ def main(program, more):
                 faults.append(f"{path.name}: the schema refuses it: {verdict}")
     for fault in faults:
         print(fault)
-    print(f"{len(good)} good and {len(bad)} bad specs, {len(faults)} differences")
+    print(f"{len(good) + len(examples)} good and {len(bad)} bad specs, {len(faults)} differences")
     return 1 if faults or not good or not bad else 0
 
 
