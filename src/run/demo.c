@@ -305,7 +305,7 @@ static bool files_opened(const struct rows *account, int *opened, int *of)
 static recloser_status one_of_many(struct demo *demo, recloser_error *error)
 {
 	static const char file[] = "published/regions_2025.parquet";
-	const int64_t partitions = DEMO_STATES * DEMO_MONTHS;
+	const int64_t partitions = (int64_t)DEMO_STATES * DEMO_MONTHS;
 	json_t *result = NULL;
 	tell(demo, "4. One partition of %s\n", count(demo, partitions));
 	RC_TRY(write_text(demo, "regions.yaml", demo_regions_spec(), error));
