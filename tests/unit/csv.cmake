@@ -10,3 +10,5 @@ function(source_test name)
 endfunction()
 source_test(csv unit/csv_double.c ${source_dir}/csv.c ${source_dir}/csv_layout.c ${source_dir}/csv_field.c
   ${source_dir}/csv_read.c ${source_dir}/source.c ${text_sources})
+source_test(bytes ${text_sources})
+source_test(input ${source_dir}/input.c ${source_dir}/dispatch.c ${source_dir}/encoding.c ${source_dir}/unpack.c ${source_dir}/spool.c)
