@@ -4,7 +4,11 @@
 
 #include <string.h>
 
-enum { HEADER_WITHIN = 100 }; /* rows that `find` looks at when nothing is said */
+enum {
+	HEADER_WITHIN = 100, /* rows that `find` looks at when nothing is said */
+	MOST_COLUMNS =
+		50000 /* of all blocks together: each holds a copy of the shared ones, so a small file could ask for gigabytes */
+};
 
 static recloser_status read_header_rows(const struct reader *reader, const struct field *field, const struct node *value,
 										void *target)
@@ -243,9 +247,7 @@ static recloser_status block_read(const struct reader *reader, const struct node
 	*block = *common;
 	block->mark = value->mark;
 	/* Restating a shared column must not change it for the other blocks. */
-	block->columns = arena_array(reader->arena, common->column_count + 1, sizeof *block->columns);
-	if (common->column_count)
-		memcpy(block->columns, common->columns, common->column_count * sizeof *block->columns);
+	block->columns = columns_copy(reader->arena, common->columns, common->column_count);
 	RC_TRY(fields_read(reader, value, of, block_fields, BLOCK_FIELDS, block));
 	merge_missing(reader->arena, block);
 	return RECLOSER_OK;
@@ -258,6 +260,9 @@ static recloser_status source_read(const struct reader *reader, const struct nod
 	source->block_count = value->kind == NODE_LIST ? value->count : 1;
 	if (!source->block_count)
 		return fault_at(reader, value->mark, "spec.no_value", "%s has no blocks", of);
+	*columns += source->block_count * (common->column_count + 1);
+	if (*columns > MOST_COLUMNS)
+		return fault_at(reader, value->mark, "spec.size", "the blocks have more than %d columns together", MOST_COLUMNS);
 	source->blocks = arena_array(reader->arena, source->block_count, sizeof *source->blocks);
 	for (size_t i = 0; i < source->block_count; i++) {
 		const struct node *node = value->kind == NODE_LIST ? value->members[i].value : value;
@@ -300,6 +305,7 @@ recloser_status sources_read(const struct reader *reader, const struct node *top
 {
 	const struct node *one = node_get(top, "source"), *many = node_get(top, "sources");
 	struct block common;
+	size_t columns = 0;
 	RC_TRY(common_read(reader, top, &common));
 	if (one && many)
 		return fault_at(reader, many->mark, "spec.contradiction", "a spec has \"source\" or \"sources\", not both");
@@ -322,7 +328,7 @@ recloser_status sources_read(const struct reader *reader, const struct node *top
 		source->name = one ? NULL : many->members[i].name;
 		if (many)
 			RC_TRY(check_source_name(reader, &many->members[i]));
-		RC_TRY(source_read(reader, value, &common, source));
+		RC_TRY(source_read(reader, value, &common, &columns, source));
 	}
 	return RECLOSER_OK;
 }

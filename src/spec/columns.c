@@ -306,19 +306,29 @@ static recloser_status forget_origin(const struct reader *reader, const struct m
 	return RECLOSER_OK;
 }
 
+/* The array doubles at powers of two, so that the count tells the capacity. */
 struct column *column_append(struct arena *arena, struct column **columns, size_t *count, const char *name, struct mark mark)
 {
-	/* Copied on every growth: lists of columns are short, and the shared one must stay as it is. */
-	struct column *grown = arena_array(arena, *count + 1, sizeof *grown);
-	if (*count)
-		memcpy(grown, *columns, *count * sizeof *grown);
-	struct column *column = &grown[(*count)++];
+	if ((*count & (*count - 1)) == 0)
+		*columns = arena_grow(arena, *columns, *count * sizeof **columns, (*count ? *count * 2 : 1) * sizeof **columns);
+	struct column *column = &(*columns)[(*count)++];
+	memset(column, 0, sizeof *column);
 	column->name = name;
 	column->mark = mark;
 	column->origin = ORIGIN_FROM;
 	column->keep = true;
-	*columns = grown;
 	return column;
+}
+
+struct column *columns_copy(struct arena *arena, const struct column *columns, size_t count)
+{
+	size_t capacity = 1;
+	while (capacity < count)
+		capacity *= 2;
+	struct column *copy = arena_array(arena, capacity, sizeof *copy);
+	if (count)
+		memcpy(copy, columns, count * sizeof *copy);
+	return copy;
 }
 
 recloser_status columns_read(const struct reader *reader, const struct node *map, struct column **columns, size_t *count)

@@ -14,6 +14,8 @@ recloser_status columns_read(const struct reader *reader, const struct node *map
 /* Append a column of this name that nothing more is said about; `mark` is the place that asks for it. */
 struct column *column_append(struct arena *arena, struct column **columns, size_t *count, const char *name,
 							 struct mark mark);
+/* A list of one's own that column_append may go on with. */
+struct column *columns_copy(struct arena *arena, const struct column *columns, size_t count);
 /* The rules of a single column, and the type that follows where none is given. */
 recloser_status columns_check(const struct reader *reader, struct block *block) RC_CHECKED;
 

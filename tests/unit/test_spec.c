@@ -413,6 +413,17 @@ static void test_limits(void **state)
 	for (int i = 0; i <= 10000; i++)
 		text_addf(&map, "f%d: 1\n", i);
 	assert_refused(*state, map.at, map.length, "spec.size");
+	/* Many sources times many shared columns, and many columns by themselves. */
+	struct text wide = text_on(*state);
+	text_add(&wide, "dataset: q\nroot: l\nkey: {id: c1}\npartition: []\ncolumns:\n");
+	for (int i = 0; i < 3000; i++)
+		text_addf(&wide, "  c%d: {}\n", i);
+	const char *one = arena_printf(*state, "%ssource: {}\n", wide.at);
+	assert_int_equal(parse(*state, "a.yaml", one)->sources[0].blocks[0].column_count, 3000);
+	text_add(&wide, "sources:\n");
+	for (int i = 0; i < 3000; i++)
+		text_addf(&wide, "  s%d: {}\n", i);
+	assert_refused(*state, wide.at, wide.length, "spec.size");
 	recloser_error error = {0};
 	struct spec *spec;
 	assert_int_equal(spec_read(*state, TEST_SOURCE_DIR "/specs/absent.yaml", &spec, &error), RECLOSER_IO);
