@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * recloser_load: the steps in their order, and what the caller gets to know however they end. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "commit/commit.h"
+#include "report/result.h"
+#include "run/run.h"
+
+static const char *outcome_of(const struct run *run)
+{
+	bool changed = false, held = false, conflict = false;
+	if (run->repeated)
+		return "unchanged";
+	if (run->options->dry_run)
+		return "dry_run";
+	for (size_t i = 0; i < run->part_count; i++) {
+		enum part_outcome outcome = run->parts[i].outcome;
+		changed |= outcome == PART_NEW || outcome == PART_REPLACED;
+		held |= outcome == PART_HELD;
+		conflict |= outcome == PART_CONFLICT;
+	}
+	return conflict ? "conflict" : held ? "held" : changed ? "loaded" : "unchanged";
+}
+
+static recloser_status open_dataset(struct run *run, recloser_error *error)
+{
+	struct recovery recovery = {0};
+	RC_TRY(spec_read(run->arena, run->options->common.spec_path, &run->spec, error));
+	RC_TRY(dataset_open(run->arena, fs_posix(run->arena), run->spec->root, run->spec->dataset, &run->dataset, error));
+	RC_TRY(recover(run->dataset, run->arena, false, &recovery, error));
+	if (recovery.finished)
+		strings_add(run->arena, &run->warnings, "an earlier run was cut short after its decision; it is finished now");
+	for (size_t i = 0; i < recovery.warnings.count; i++)
+		strings_add(run->arena, &run->warnings, recovery.warnings.at[i]);
+	return RECLOSER_OK;
+}
+
+static bool anything_to_write(const struct run *run)
+{
+	for (size_t i = 0; i < run->part_count; i++)
+		if (run->parts[i].outcome == PART_NEW || run->parts[i].outcome == PART_REPLACED)
+			return true;
+	return false;
+}
+
+static recloser_status refuse_nothing_left(const struct run *run, recloser_error *error)
+{
+	error_set(error, RECLOSER_REFUSED, "batch.nothing_left", "no row is left to load: %llu filtered, %llu quarantined of %llu",
+	          (unsigned long long)run->batch->filtered, (unsigned long long)run->batch->quarantined, (unsigned long long)run->batch->rows_in);
+	return error_where(error, "%s", run->inputs[0].path);
+}
+
+static recloser_status steps(struct run *run, recloser_error *error)
+{
+	RC_TRY(open_dataset(run, error));                      /* 1 */
+	RC_TRY(run_inputs(run, error));                        /* 2 */
+	RC_TRY(run_recall(run, error));
+	if (run->repeated)
+		return RECLOSER_OK;
+	RC_TRY(run_read(run, error));                          /* 3, 4 */
+	if (run->batch->part_count == 0 && !run->options->allow_empty)
+		return refuse_nothing_left(run, error);
+	RC_TRY(run_compare(run, error));                       /* 5 */
+	RC_TRY(run_stage(run, error));                         /* 6, 7 */
+	if (run->options->dry_run)
+		return RECLOSER_OK;
+	if (anything_to_write(run) || run->batch->quarantined)
+		RC_TRY(run_commit(run, error));                    /* 8 */
+	return RECLOSER_OK;
+}
+
+static const char *failure_word(recloser_status status)
+{
+	switch (status) {
+	case RECLOSER_REFUSED: return "refused";
+	case RECLOSER_HELD: return "held";
+	case RECLOSER_CONFLICT: return "conflict";
+	default: return "failed";
+	}
+}
+
+static recloser_status load(struct arena *arena, const recloser_load_options *options, volatile int *decided, recloser_result **out,
+                            recloser_error *error)
+{
+	struct run *run = arena_alloc(arena, sizeof *run);
+	*run = (struct run){.arena = arena, .options = options, .started = clock_monotonic(), .id = clock_run_id(arena), .decided = decided};
+	recloser_status status = steps(run, error);
+	const char *outcome = status == RECLOSER_OK ? outcome_of(run) : failure_word(status);
+	json_t *report = run_report(run, outcome);
+	if (status == RECLOSER_OK && !run->repeated && !options->dry_run) {
+		status = run_remember(run, report, error);
+		if (status != RECLOSER_OK)
+			status = error->status = RECLOSER_UNCLEAR; /* live, but the run's own file is not there */
+	}
+	const char *text = run_report_text(run, outcome, report);
+	if (run->staging)
+		staging_abandon(run->staging);
+	if (status != RECLOSER_OK)
+		result_add_error(arena, report, error);
+	*out = result_new(arena, report, text);
+	if (status == RECLOSER_OK && strcmp(outcome, "held") == 0)
+		return RECLOSER_HELD;
+	return status;
+}
+
+recloser_status recloser_load(const recloser_load_options *options, recloser_result **out, recloser_error *error)
+{
+	recloser_error own;
+	volatile int decided = 0;
+	if (!error)
+		error = &own;
+	error_clear(error);
+	*out = NULL;
+	struct arena *const arena = arena_new(NULL);
+	if (!arena)
+		return error_set(error, RECLOSER_IO, "memory", "out of memory");
+	if (setjmp(*arena_guard(arena)) != 0) {
+		arena_free(arena);
+		error_set(error, decided ? RECLOSER_UNCLEAR : RECLOSER_IO, "memory", "out of memory");
+		return error_hint(error, decided ? "the commit may be decided: run again, the next command finishes it" : "nothing was changed");
+	}
+	recloser_status status = load(arena, options, &decided, out, error);
+	arena_free(arena);
+	return status;
+}

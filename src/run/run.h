@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One run of `load`, in the order that survives a bad batch (docs/architecture.md):
+ *   open, fingerprint, read, preflight, guards, stage, verify, commit, report.
+ * Each step is one function on `struct run`; run.c calls them in turn. */
+#ifndef RECLOSER_RUN_RUN_H
+#define RECLOSER_RUN_RUN_H
+
+#include "batch/batch.h"
+#include "commit/commit.h"
+#include "partition/part.h"
+#include "source/source.h"
+
+enum part_outcome { PART_NEW, PART_REPLACED, PART_UNCHANGED, PART_HELD, PART_FROZEN, PART_CONFLICT };
+const char *part_outcome_word(enum part_outcome outcome);
+
+/* One partition of this run. */
+struct run_part {
+	struct part part;
+	struct record *base;       /* the live version that the guards saw, or NULL */
+	enum live_state live;
+	enum part_outcome outcome;
+	const char *held_by;       /* the guard that held it, or NULL */
+	uint64_t gone, fresh, revised; /* keys against the base */
+	int64_t seq;
+};
+
+struct run {
+	struct arena *arena;
+	const recloser_load_options *options;
+	const char *id;
+	double started;
+	struct spec *spec;
+	struct dataset *dataset;
+	struct input *inputs;
+	size_t input_count;
+	const char *fingerprint;   /* of everything that decides what this run does */
+	struct staging *staging;
+	struct engine *engine;
+	struct layout_context context;
+	struct batch *batch;       /* NULL until read */
+	struct part_format format;
+	struct run_part *parts;
+	size_t part_count;
+	struct commit_report commit;
+	struct strings warnings, absent, adopted;
+	uint64_t held, frozen, disappeared;
+	uint64_t rows_written, rows_unchanged;
+	const char *quarantine_path, *disappeared_path; /* relative to the control directory, or NULL */
+	const char *equals_run;    /* the earlier run that this one repeats, or NULL */
+	json_t *repeated;          /* its report */
+	volatile int *decided;     /* set once the commit may have been decided: memory that runs out later is no "nothing changed" */
+};
+
+/* inputs.c */
+recloser_status run_inputs(struct run *run, recloser_error *error) RC_CHECKED;
+/* remember.c: the run that did the same before, if it is still live everywhere. */
+recloser_status run_recall(struct run *run, recloser_error *error) RC_CHECKED;
+recloser_status run_remember(struct run *run, json_t *report, recloser_error *error) RC_CHECKED;
+/* read.c */
+recloser_status run_read(struct run *run, recloser_error *error) RC_CHECKED;
+/* compare.c: the live versions, what changed against them, and the policies on that. */
+recloser_status run_compare(struct run *run, recloser_error *error) RC_CHECKED;
+recloser_status run_compare_part(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
+recloser_status run_write_disappeared(struct run *run, recloser_error *error) RC_CHECKED;
+/* stage.c */
+recloser_status run_stage(struct run *run, recloser_error *error) RC_CHECKED;
+recloser_status run_commit(struct run *run, recloser_error *error) RC_CHECKED;
+/* report.c */
+json_t *run_report(struct run *run, const char *outcome);
+const char *run_report_text(struct run *run, const char *outcome, const json_t *report);
+void run_progress(const struct run *run, const char *phase, uint64_t rows, uint64_t parts, uint64_t parts_total);
+
+#endif
