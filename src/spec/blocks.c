@@ -253,8 +253,9 @@ static recloser_status block_read(const struct reader *reader, const struct node
 	return RECLOSER_OK;
 }
 
+/* `columns` counts those of all blocks. */
 static recloser_status source_read(const struct reader *reader, const struct node *value, const struct block *common,
-								   struct source_spec *source)
+								   size_t *columns, struct source_spec *source)
 {
 	const char *of = source->name ? arena_printf(reader->arena, "source \"%s\"", source->name) : "\"source\"";
 	source->block_count = value->kind == NODE_LIST ? value->count : 1;
