@@ -9,6 +9,7 @@
 struct xlsx_impl {
 	struct xlsx_grid grid;
 	struct xlsx_table table;
+	const bool *wanted; /* one a column */
 	struct source source;
 };
 
@@ -57,7 +58,7 @@ static void put_row(const struct source *source, struct cursor *cursor, const st
 		}
 		const struct xlsx_cell *cell = &cells[next++];
 		xlsx_cell_value(&impl->grid, cell, &cursor->value);
-		if (cursor->value.fault && !fault)
+		if (cursor->value.fault && !fault && impl->wanted[column])
 			fault = describe_fault(source, cursor, cell);
 		if (cell->kind == CELL_NO_RESULT)
 			chunk_put_null(chunk, column + SOURCE_FIXED, at);
@@ -239,6 +240,7 @@ static recloser_status open_sheet(struct arena *arena, const struct source_reque
 	source->facts.geometry_column = -1;
 	source->facts.bytes = impl->grid.bytes;
 	RC_TRY(xlsx_table_find(arena, request, &impl->grid, source, &impl->table, error));
+	impl->wanted = xlsx_wanted(arena, request, source);
 	*out = source;
 	return RECLOSER_OK;
 }

@@ -7,6 +7,7 @@
  *   xlsx_sheet.c    one sheet into a grid of filled cells
  *   xlsx_cells.c    a cell as text
  *   xlsx_table.c    the table on the sheet: header, first and last row
+ *   xlsx_wanted.c   which of its columns are loaded
  *   xlsx.c          which sheets, and the source they make
  *
  * Parsing runs inside expat's callbacks, so everything here grows by malloc in `struct xlsx_pool` and is handed to the
@@ -59,9 +60,11 @@ struct xlsx_handlers {
 	xlsx_text *text;
 	void *user;
 	const char *failed; /* set by a handler to stop: what is wrong, a constant string */
+	bool no_memory;
 	XML_Parser parser;
 };
 void xlsx_stop(struct xlsx_handlers *handlers, const char *what);
+void xlsx_stop_memory(struct xlsx_handlers *handlers); /* malloc or a pool failed */
 /* The value of an attribute without namespace, or NULL; xlsx_relation: the one named r:id. */
 const char *xlsx_attribute(const char **attributes, const char *name);
 const char *xlsx_relation(const char **attributes);
@@ -176,5 +179,9 @@ struct xlsx_table {
 /* Fills source->columns, facts.above, facts.notes and counts, and says where the rows are. */
 recloser_status xlsx_table_find(struct arena *arena, const struct source_request *request, const struct xlsx_grid *grid,
                                 struct source *source, struct xlsx_table *table, recloser_error *error) RC_CHECKED;
+
+/* ---- xlsx_wanted.c ---- */
+/* One for each column: does the load look at it? Only there does a cell that can't be taken count against its row. */
+const bool *xlsx_wanted(struct arena *arena, const struct source_request *request, const struct source *source);
 
 #endif

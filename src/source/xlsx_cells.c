@@ -118,7 +118,7 @@ void xlsx_cell_value(const struct xlsx_grid *grid, const struct xlsx_cell *cell,
 {
 	const struct xlsx_book *book = grid->book;
 	value->fault = NULL;
-	value->text = grid->texts->at ? grid->texts->at + cell->offset : "";
+	value->text = cell->length ? grid->texts->at + cell->offset : ""; /* numbers have no length */
 	value->length = cell->length;
 	switch (cell->kind) {
 	case CELL_SHARED: {

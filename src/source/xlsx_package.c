@@ -126,7 +126,7 @@ static void relation_start(void *user, const char *element, const char **attribu
 		relation->target = strdup(target);
 	}
 	if (!relation || !relation->id || !relation->type || !relation->target)
-		xlsx_stop(&relations->handlers, "there is no memory for its relationships");
+		xlsx_stop_memory(&relations->handlers);
 }
 
 static void free_relations(void *pointer)
@@ -211,7 +211,7 @@ static void list_sheet(struct workbook *workbook, const char **attributes)
 	}
 	struct listed *grown = realloc(workbook->listed, (workbook->count + 1) * sizeof *grown);
 	if (!grown) {
-		xlsx_stop(&workbook->handlers, "there is no memory for its list of sheets");
+		xlsx_stop_memory(&workbook->handlers);
 		return;
 	}
 	workbook->listed = grown;
@@ -220,7 +220,7 @@ static void list_sheet(struct workbook *workbook, const char **attributes)
 	sheet->id = strdup(id);
 	sheet->hidden = state && strcmp(state, "visible") != 0;
 	if (!sheet->name || !sheet->id)
-		xlsx_stop(&workbook->handlers, "there is no memory for its list of sheets");
+		xlsx_stop_memory(&workbook->handlers);
 }
 
 static void workbook_start(void *user, const char *element, const char **attributes)
@@ -298,7 +298,7 @@ static void shared_text(void *user, const char *bytes, int count)
 	if (at)
 		memcpy(at, bytes, (size_t)count);
 	else
-		xlsx_stop(&shared->handlers, "too large");
+		xlsx_stop_memory(&shared->handlers);
 }
 
 static void shared_end(void *user, const char *element)
@@ -315,7 +315,7 @@ static void shared_end(void *user, const char *element)
 		if (end)
 			*end = shared->book->strings->count;
 		else
-			xlsx_stop(&shared->handlers, "too large");
+			xlsx_stop_memory(&shared->handlers);
 	}
 }
 
@@ -335,15 +335,13 @@ struct styles {
 static void add_custom(struct styles *styles, const char **attributes)
 {
 	const char *code = xlsx_attribute(attributes, "formatCode");
-	if (styles->count >= XLSX_FORMATS) {
-		xlsx_stop(&styles->handlers, "it has more number formats than a workbook may");
+	if (!code || styles->count >= XLSX_FORMATS) {
+		xlsx_stop(&styles->handlers, code ? "it has more number formats than a workbook may" : "a number format has no text");
 		return;
 	}
 	struct custom *grown = realloc(styles->custom, (styles->count + 1) * sizeof *grown);
-	if (!grown || !code) {
-		if (grown)
-			styles->custom = grown;
-		xlsx_stop(&styles->handlers, grown ? "a number format has no text" : "there is no memory for its formats");
+	if (!grown) {
+		xlsx_stop_memory(&styles->handlers);
 		return;
 	}
 	styles->custom = grown;
@@ -373,7 +371,7 @@ static void styles_start(void *user, const char *element, const char **attribute
 		if (style)
 			*style = (char)style_of(styles, xlsx_number(xlsx_attribute(attributes, "numFmtId"), INT32_MAX));
 		else
-			xlsx_stop(&styles->handlers, "too large");
+			xlsx_stop_memory(&styles->handlers);
 	}
 }
 

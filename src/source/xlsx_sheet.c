@@ -138,7 +138,7 @@ static void add_merge(struct reader *r, const char *ref)
 	if (added)
 		*added = m;
 	else
-		xlsx_stop(&r->handlers, "too large");
+		xlsx_stop_memory(&r->handlers);
 }
 
 static void sheet_start(void *user, const char *element, const char **attributes)
@@ -176,7 +176,7 @@ static void sheet_text(void *user, const char *bytes, int count)
 	if (at)
 		memcpy(at, bytes, (size_t)count);
 	else
-		xlsx_stop(&r->handlers, "too large");
+		xlsx_stop_memory(&r->handlers);
 }
 
 /* ---- end of elements ---- */
@@ -185,7 +185,7 @@ static void put_cell(struct reader *r, enum xlsx_kind kind, double number)
 {
 	struct xlsx_cell *cell = xlsx_pool_add(r->grid->cells, sizeof *cell);
 	if (!cell) {
-		xlsx_stop(&r->handlers, "too large");
+		xlsx_stop_memory(&r->handlers);
 		return;
 	}
 	*cell = (struct xlsx_cell){.column = (uint16_t)r->at, .kind = (uint8_t)kind, .style = r->style, .number = number};
@@ -291,7 +291,7 @@ static void end_row(struct reader *r)
 	if (row)
 		*row = (struct xlsx_row){.row = r->row, .count = (uint32_t)count, .first = r->first};
 	else
-		xlsx_stop(&r->handlers, "too large");
+		xlsx_stop_memory(&r->handlers);
 }
 
 static void sheet_end(void *user, const char *element)

@@ -179,6 +179,12 @@ void xlsx_stop(struct xlsx_handlers *handlers, const char *what)
 	XML_StopParser(handlers->parser, XML_FALSE);
 }
 
+void xlsx_stop_memory(struct xlsx_handlers *handlers)
+{
+	handlers->no_memory = true;
+	xlsx_stop(handlers, "out of memory");
+}
+
 static void XMLCALL on_start(void *data, const XML_Char *name, const XML_Char **attributes)
 {
 	struct xlsx_handlers *handlers = data;
@@ -247,10 +253,10 @@ static recloser_status over_limit(const struct xlsx_archive *archive, const char
 static recloser_status failure(struct xlsx_archive *archive, const char *part, const struct xlsx_handlers *handlers,
                                recloser_error *error)
 {
-	if (archive->budget.no_memory)
-		arena_out_of_memory(archive->arena);
 	if (archive->budget.too_large)
 		return over_limit(archive, part, "its cells and texts need more than 2 GiB of memory", error);
+	if (archive->budget.no_memory || handlers->no_memory)
+		arena_out_of_memory(archive->arena);
 	if (handlers->failed)
 		return damaged(archive, part, handlers->failed, error);
 	enum XML_Error code = XML_GetErrorCode(handlers->parser);
@@ -274,15 +280,15 @@ static recloser_status feed(struct xlsx_archive *archive, const char *part, VSIL
 		size_t count = VSIFReadL(block, 1, BLOCK, file);
 		bool last = count < BLOCK;
 		done += count;
-		if (last && done != size)
+		/* GDAL hands out the bytes even when their check sum is wrong; it only says so. */
+		if ((last && done != size) || CPLGetLastErrorType() >= CE_Failure)
 			return damaged(archive, part, "the archive ends in the middle or its bytes are wrong", error);
 		archive->budget.unpacked += count;
 		if (archive->budget.unpacked > XLSX_UNPACKED_MAX)
 			return over_limit(archive, part, "more than 8 GiB", error);
 		if (archive->budget.unpacked > XLSX_RATIO_FROM && archive->budget.unpacked / XLSX_RATIO > archive->packed)
 			return over_limit(archive, part, "more than 400 times its size", error);
-		if (XML_ParseBuffer(handlers->parser, (int)count, last) != XML_STATUS_OK || handlers->failed ||
-		    archive->budget.too_large || archive->budget.no_memory)
+		if (XML_ParseBuffer(handlers->parser, (int)count, last) != XML_STATUS_OK || handlers->failed)
 			return failure(archive, part, handlers, error);
 		if (last)
 			return RECLOSER_OK;
@@ -296,6 +302,7 @@ recloser_status xlsx_parse(struct xlsx_archive *archive, const char *part, struc
 	const char *path = arena_printf(call, "%s/%s", archive->root, part);
 	CPLPushErrorHandler(CPLQuietErrorHandler); /* the library never prints */
 	arena_defer(call, pop_handler, NULL);
+	CPLErrorReset();
 	VSIStatBufL stat;
 	VSILFILE *file = VSIStatL(path, &stat) == 0 ? VSIFOpenL(path, "rb") : NULL;
 	recloser_status status;
