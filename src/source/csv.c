@@ -29,14 +29,17 @@ static recloser_status refuse_no_table(const struct bytes *bytes, const char *na
 	while (at < end && (*at == ' ' || (*at >= '\t' && *at <= '\r')))
 		at++;
 	if (at == end) {
-		error_set(error, RECLOSER_REFUSED, "source.empty", bytes->count ? "the file holds nothing but blank lines" : "the file is empty");
+		error_set(error, RECLOSER_REFUSED, "source.empty",
+				  bytes->count ? "the file holds nothing but blank lines" : "the file is empty");
 		error_where(error, "%s", name);
 		return error_hint(error, "The download has probably failed; get the file again.");
 	}
 	if (begins_nocase(at, (size_t)(end - at), "<!doctype html") || begins_nocase(at, (size_t)(end - at), "<html")) {
 		error_set(error, RECLOSER_REFUSED, "source.html", "this is an HTML page, not a CSV file");
 		error_where(error, "%s", name);
-		return error_hint(error, "Probably a download error: the server sent a message or a login page. Open the file in a browser to read it.");
+		return error_hint(
+			error,
+			"Probably a download error: the server sent a message or a login page. Open the file in a browser to read it.");
 	}
 	return RECLOSER_OK;
 }
@@ -59,7 +62,7 @@ static struct csv_dialect dialect_of(const struct block *block, const char *name
 }
 
 recloser_status csv_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
-                         recloser_error *error)
+						 recloser_error *error)
 {
 	const struct input *input = request->input;
 	struct bytes bytes;
@@ -72,8 +75,8 @@ recloser_status csv_open(struct arena *arena, const struct source_request *reque
 	csv->end = bytes.at + bytes.count;
 	csv->source.ops = &csv_ops;
 	csv->source.impl = csv;
-	csv->source.facts = (struct source_facts){
-	    .format = "csv", .encoding = bytes.encoding, .geometry_column = -1, .bytes = bytes.count};
+	csv->source.facts =
+		(struct source_facts){.format = "csv", .encoding = bytes.encoding, .geometry_column = -1, .bytes = bytes.count};
 	RC_TRY(csv_layout(arena, request, csv, error));
 	csv->next = csv->table;
 	csv->next_line = csv->table_line;

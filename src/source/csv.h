@@ -21,10 +21,10 @@ struct csv_dialect {
 struct csv {
 	struct source source;
 	struct csv_dialect dialect;
-	const char *name;             /* of the file, for messages */
-	const char *text, *end;       /* the whole text; faults are placed relative to it */
+	const char *name;              /* of the file, for messages */
+	const char *text, *end;        /* the whole text; faults are placed relative to it */
 	const char *table, *table_end; /* the records of the table */
-	uint64_t table_line;          /* the line of `table` */
+	uint64_t table_line;           /* the line of `table` */
 	/* The splitter: hands out stretches of whole records, in order, to one thread at a time. */
 	pthread_mutex_t lock;
 	const char *next;
@@ -37,9 +37,9 @@ struct csv {
 struct csv_field {
 	const char *at;
 	size_t count;
-	bool doubled;  /* holds doubled quotes to be halved */
-	bool trailing; /* text after the closing quote */
-	bool unclosed; /* the text ended before the closing quote */
+	bool doubled;      /* holds doubled quotes to be halved */
+	bool trailing;     /* text after the closing quote */
+	bool unclosed;     /* the text ended before the closing quote */
 	const char *after; /* the delimiter, the line end, or the end of the text */
 };
 
@@ -75,11 +75,11 @@ struct csv_record {
 	const char *unclosed;   /* the quote that is not closed, or NULL */
 };
 struct csv_record csv_record_at(struct arena *arena, const struct csv_dialect *dialect, const char *at, const char *end,
-                                uint64_t line);
+								uint64_t line);
 
 /* Find the header, name the columns, find where the table begins and ends; fills source.columns, facts, counts, table. */
 recloser_status csv_layout(struct arena *arena, const struct source_request *request, struct csv *csv,
-                           recloser_error *error) RC_CHECKED;
+						   recloser_error *error) RC_CHECKED;
 recloser_status csv_unclosed(const struct csv *csv, const char *quote, uint64_t line, recloser_error *error);
 
 extern const struct source_ops csv_ops;

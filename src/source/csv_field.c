@@ -111,16 +111,18 @@ bool csv_blank_field(const struct csv_field *field)
 }
 
 struct csv_record csv_record_at(struct arena *arena, const struct csv_dialect *dialect, const char *at, const char *end,
-                                uint64_t line)
+								uint64_t line)
 {
 	struct csv_record record = {.at = at, .line = line};
 	for (;;) {
 		struct csv_field field = csv_field_at(dialect, at, end);
+		if (field.unclosed) {
+			record.unclosed = at;
+			field.count = 0; /* it is the rest of the file, which nobody needs twice */
+		}
 		char *cell = arena_alloc(arena, field.count + 1);
 		csv_unquote(&field, (char)dialect->quote, cell);
 		strings_add(arena, &record.cells, cell);
-		if (field.unclosed)
-			record.unclosed = at;
 		at = field.after;
 		if (at == end || *at != dialect->delimiter)
 			break;

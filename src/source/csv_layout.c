@@ -18,7 +18,8 @@ struct place {
 
 recloser_status csv_unclosed(const struct csv *csv, const char *quote, uint64_t line, recloser_error *error)
 {
-	error_set(error, RECLOSER_REFUSED, "csv.unclosed_quote", "a quote opens a field that no quote closes, so the rest of the file would be one field");
+	error_set(error, RECLOSER_REFUSED, "csv.unclosed_quote",
+			  "a quote opens a field that no quote closes, so the rest of the file would be one field");
 	error_where(error, "%s, line %" PRIu64 ", byte %zu", csv->name, line, (size_t)(quote - csv->text));
 	return error_hint(error, "The file may be cut short. If its quotes are plain characters, declare csv: {quote: none}.");
 }
@@ -71,7 +72,8 @@ static uint64_t skip_blank(const struct csv *csv, size_t columns, struct place *
 }
 
 /* The begin of a physical line, from 1; quotes do not matter, as in the editor in which somebody counted it. */
-static recloser_status line_begin(const struct csv *csv, int line, const char *what, struct place *out, recloser_error *error)
+static recloser_status line_begin(const struct csv *csv, int line, const char *what, struct place *out,
+								  recloser_error *error)
 {
 	struct csv_scan scan = csv_scan_from(csv->text, csv->end, '\n', '\r', '\n');
 	const char *at = csv->text;
@@ -87,8 +89,8 @@ static recloser_status line_begin(const struct csv *csv, int line, const char *w
 		now++;
 	}
 	if (now < (uint64_t)line || at == csv->end) {
-		error_set(error, RECLOSER_REFUSED, "csv.no_such_line", "`%s: %d`, but the file has only %" PRIu64 " lines", what, line,
-		          at == csv->end && at > csv->text && csv_is_line_end(at[-1]) ? now - 1 : now);
+		error_set(error, RECLOSER_REFUSED, "csv.no_such_line", "`%s: %d`, but the file has only %" PRIu64 " lines", what,
+				  line, at == csv->end && at > csv->text && csv_is_line_end(at[-1]) ? now - 1 : now);
 		return error_where(error, "%s", csv->name);
 	}
 	*out = (struct place){at, now};
@@ -96,7 +98,7 @@ static recloser_status line_begin(const struct csv *csv, int line, const char *w
 }
 
 static recloser_status header_record(struct arena *arena, const struct csv *csv, struct place at, struct csv_record *out,
-                                     recloser_error *error)
+									 recloser_error *error)
 {
 	*out = csv_record_at(arena, &csv->dialect, at.at, csv->end, at.line);
 	if (out->unclosed)
@@ -141,7 +143,7 @@ static size_t words_found(struct arena *arena, const struct csv_record *record, 
 }
 
 static recloser_status find_header(struct arena *arena, const struct csv *csv, const struct header *header,
-                                   struct place *out, recloser_error *error)
+								   struct place *out, recloser_error *error)
 {
 	int within = header->within > 0 ? header->within : DEFAULT_WITHIN;
 	size_t most = 0;
@@ -152,6 +154,8 @@ static recloser_status find_header(struct arena *arena, const struct csv *csv, c
 		if (place.at == csv->end || place.line > (uint64_t)within)
 			break;
 		struct csv_record record = csv_record_at(arena, &csv->dialect, place.at, csv->end, place.line);
+		if (record.unclosed)
+			return csv_unclosed(csv, record.unclosed, place.line + csv_line_ends(place.at, record.unclosed), error);
 		size_t found = words_found(arena, &record, &header->find);
 		if (found == header->find.count) {
 			*out = place;
@@ -164,7 +168,7 @@ static recloser_status find_header(struct arena *arena, const struct csv *csv, c
 		place = (struct place){record.after, record.line + record.lines};
 	}
 	error_set(error, RECLOSER_REFUSED, "csv.no_header", "no line among the first %d holds all the header words: %s", within,
-	          strings_join(arena, &header->find, ", "));
+			  strings_join(arena, &header->find, ", "));
 	error_where(error, "%s", csv->name);
 	if (most)
 		return error_hint(error, "Line %" PRIu64 " holds %zu of the %zu words.", most_line, most, header->find.count);
@@ -173,7 +177,7 @@ static recloser_status find_header(struct arena *arena, const struct csv *csv, c
 
 /* `header: {rows: [1, 2]}`: the filled cells of one column joined with a blank. */
 static recloser_status join_rows(struct arena *arena, const struct csv *csv, const struct header *header,
-                                 struct csv_record *out, recloser_error *error)
+								 struct csv_record *out, recloser_error *error)
 {
 	for (int row = 0; row < header->row_count; row++) {
 		struct place place;
@@ -204,7 +208,7 @@ static recloser_status join_rows(struct arena *arena, const struct csv *csv, con
 }
 
 static recloser_status locate_header(struct arena *arena, struct csv *csv, const struct header *header,
-                                     struct csv_record *out, recloser_error *error)
+									 struct csv_record *out, recloser_error *error)
 {
 	struct place place = {csv->text, 1};
 	if (header->kind == HEADER_ROW) {
@@ -230,8 +234,8 @@ static void note_delimiter(struct arena *arena, struct csv *csv, const struct cs
 	for (const char *other = others; *other; other++) {
 		struct csv_dialect dialect = {*other, csv->dialect.quote};
 		size_t count = *other == csv->dialect.delimiter
-		                   ? 0
-		                   : csv_record_at(arena, &dialect, header->at, csv->end, header->line).cells.count;
+						   ? 0
+						   : csv_record_at(arena, &dialect, header->at, header->after, header->line).cells.count;
 		if (count > most) {
 			most = count;
 			best = *other;
@@ -242,9 +246,10 @@ static void note_delimiter(struct arena *arena, struct csv *csv, const struct cs
 	const char *word = best == '\t' ? "\\t" : arena_printf(arena, "%c", best);
 	const char *used = csv->dialect.delimiter == '\t' ? "\\t" : arena_printf(arena, "%c", csv->dialect.delimiter);
 	strings_add(arena, &csv->source.facts.notes,
-	            arena_printf(arena, "the header has %zu column%s with the delimiter \"%s\" and %zu with \"%s\": if that is meant, "
-	                                "declare csv: {delimiter: \"%s\"}",
-	                         columns, columns == 1 ? "" : "s", used, most, word, word));
+				arena_printf(arena,
+							 "the header has %zu column%s with the delimiter \"%s\" and %zu with \"%s\": if that is meant, "
+							 "declare csv: {delimiter: \"%s\"}",
+							 columns, columns == 1 ? "" : "s", used, most, word, word));
 }
 
 static void name_columns(struct arena *arena, struct csv *csv, const struct csv_record *header, bool numbered)
@@ -273,7 +278,7 @@ static void count_between(const struct csv *csv, struct place *place, const char
 
 /* `data: first_key`: pass over rows that name nothing (units, heading rows). */
 static recloser_status skip_to_key(struct arena *arena, const struct source_request *request, struct csv *csv,
-                                   struct place *place, recloser_error *error)
+								   struct place *place, recloser_error *error)
 {
 	bool *wanted = arena_array(arena, csv->source.column_count, sizeof *wanted), any = false;
 	for (size_t i = 0; i < request->identity.count; i++) {
@@ -297,7 +302,7 @@ static recloser_status skip_to_key(struct arena *arena, const struct source_requ
 }
 
 static recloser_status begin_table(struct arena *arena, const struct source_request *request, struct csv *csv,
-                                   struct place *place, recloser_error *error)
+								   struct place *place, recloser_error *error)
 {
 	const struct block *block = request->block;
 	if (block->data == DATA_FIRST_KEY)
@@ -306,8 +311,8 @@ static recloser_status begin_table(struct arena *arena, const struct source_requ
 		struct place begin;
 		RC_TRY(line_begin(csv, block->data_row, "data", &begin, error));
 		if (begin.at < place->at) {
-			error_set(error, RECLOSER_REFUSED, "csv.data_in_header", "`data: %d` lies above the end of the header, line %" PRIu64,
-			          block->data_row, place->line - 1);
+			error_set(error, RECLOSER_REFUSED, "csv.data_in_header",
+					  "`data: %d` lies above the end of the header, line %" PRIu64, block->data_row, place->line - 1);
 			return error_where(error, "%s", csv->name);
 		}
 		count_between(csv, place, begin.at, &csv->source.counts.before, &csv->source.counts.blank_lines);
@@ -358,7 +363,7 @@ static recloser_status end_table(const struct source_request *request, struct cs
 			return RECLOSER_OK;
 		struct step step = step_over(csv, place, csv->end, NULL);
 		if (block->end == END_BLANK ? !step.filled.at && any
-		                            : step.filled.at && ends_table(csv, &step.filled, block->end_find))
+									: step.filled.at && ends_table(csv, &step.filled, block->end_find))
 			break;
 		if (step.unclosed)
 			return csv_unclosed(csv, step.unclosed, place.line + csv_line_ends(place.at, step.unclosed), error);

@@ -95,7 +95,7 @@ struct reading {
 	struct csv_scan scan;
 	bool nul; /* the stretch holds a NUL byte somewhere */
 	size_t row;
-	uint64_t line;   /* of the record; moved on by line ends within its fields */
+	uint64_t line;  /* of the record; moved on by line ends within its fields */
 	size_t columns; /* fields of the record so far */
 	char fault[FAULT_BYTES];
 	size_t fault_length;
@@ -137,7 +137,7 @@ static bool put_quoted(struct reading *r, size_t column, const struct csv_field 
 	if (field->trailing) {
 		char value[160];
 		int length = snprintf(value, sizeof value, "byte %zu: %.*s", (size_t)(field->at - r->csv->text),
-		                      (int)(field->count < 100 ? field->count : 100), field->at);
+							  (int)(field->count < 100 ? field->count : 100), field->at);
 		set_fault(r, "text after a closing quote", column, value, length < 0 ? 0 : (size_t)length);
 	}
 	return true;
@@ -202,7 +202,7 @@ static void put_fixed(struct reading *r, uint64_t row, uint64_t line, const char
 }
 
 static size_t read_stretch(struct csv *csv, struct own *own, const struct stretch *stretch, struct chunk *chunk,
-                           recloser_error *error)
+						   recloser_error *error)
 {
 	const char *at = stretch->at, *end = stretch->end;
 	struct reading r = {.csv = csv, .own = own, .chunk = chunk, .error = error};

@@ -39,7 +39,8 @@ static inline uint64_t csv_scan_block(const struct csv_scan *scan)
 	uint64_t marks = 0;
 	for (int i = 0; i < 4; i++) {
 		__m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(scan->block + 16 * i));
-		__m128i hits = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, a), _mm_cmpeq_epi8(bytes, b)), _mm_cmpeq_epi8(bytes, c));
+		__m128i hits =
+			_mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, a), _mm_cmpeq_epi8(bytes, b)), _mm_cmpeq_epi8(bytes, c));
 		marks |= (uint64_t)(uint32_t)_mm_movemask_epi8(hits) << (16 * i);
 	}
 	return marks;

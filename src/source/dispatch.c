@@ -15,11 +15,11 @@ static const struct {
 	source_reader *reader;
 	const char *extensions[7];
 } formats[] = {
-    {"csv", csv_open, {".csv", ".tsv", ".tab", ".txt", NULL}},
-    {"json", json_open, {".json", ".geojson", ".ndjson", ".jsonl", ".geojsonl", ".geojsons", NULL}},
-    {"parquet", parquet_open, {".parquet", ".geoparquet", ".pq", NULL}},
-    {"xlsx", xlsx_open, {".xlsx", ".xlsm", NULL}},
-    {"ogr", ogr_open, {NULL}},
+	{"csv", csv_open, {".csv", ".tsv", ".tab", ".txt", NULL}},
+	{"json", json_open, {".json", ".geojson", ".ndjson", ".jsonl", ".geojsonl", ".geojsons", NULL}},
+	{"parquet", parquet_open, {".parquet", ".geoparquet", ".pq", NULL}},
+	{"xlsx", xlsx_open, {".xlsx", ".xlsm", NULL}},
+	{"ogr", ogr_open, {NULL}},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -63,7 +63,8 @@ static source_reader *by_name(const char *name)
 	return NULL;
 }
 
-/* Only text is recognised by its looks: everything that holds a NUL is left to GDAL, which knows its formats by their bytes. */
+/* Only text is recognised by its looks: everything that holds a NUL is left to GDAL, which knows its formats by their bytes.
+ */
 static source_reader *by_content(const char *at, size_t count)
 {
 	size_t mark;
@@ -95,7 +96,8 @@ static recloser_status look(const struct input *input, source_reader **out, recl
 		return error_errno(error, "io.open", errno, "open", input->path);
 	size_t count = 0;
 	ssize_t got;
-	while (count < sizeof head && ((got = read(descriptor, head + count, sizeof head - count)) > 0 || (got < 0 && errno == EINTR)))
+	while (count < sizeof head &&
+		   ((got = read(descriptor, head + count, sizeof head - count)) > 0 || (got < 0 && errno == EINTR)))
 		count += got > 0 ? (size_t)got : 0;
 	int number = got < 0 ? errno : 0;
 	close(descriptor);
@@ -114,11 +116,12 @@ static bool tells_nothing(const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	return !dot || ends_with(name, strlen(name), ".gz") || ends_with(name, strlen(name), ".zst") ||
-	       ends_with(name, strlen(name), ".dat") || ends_with(name, strlen(name), ".data") || strspn(dot + 1, "0123456789") == strlen(dot + 1);
+		   ends_with(name, strlen(name), ".dat") || ends_with(name, strlen(name), ".data") ||
+		   strspn(dot + 1, "0123456789") == strlen(dot + 1);
 }
 
-recloser_status source_open(struct arena *arena, const struct source_request *request, struct source ***out,
-                            size_t *count, recloser_error *error)
+recloser_status source_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
+							recloser_error *error)
 {
 	const struct input *input = request->input;
 	const char *format = request->block->format;

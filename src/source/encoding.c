@@ -13,10 +13,10 @@
 static const struct {
 	const char *written, *known;
 } spellings[] = {
-    {"macroman", "MACINTOSH"},  {"mac-roman", "MACINTOSH"}, {"mac_roman", "MACINTOSH"}, {"x-mac-roman", "MACINTOSH"},
-    {"mac", "MACINTOSH"},       {"windows1252", "CP1252"},  {"win1252", "CP1252"},      {"ansi", "CP1252"},
-    {"latin-1", "ISO-8859-1"},  {"latin_1", "ISO-8859-1"},  {"latin-9", "ISO-8859-15"}, {"iso8859-1", "ISO-8859-1"},
-    {"shift-jis", "SHIFT_JIS"}, {"utf16", "UTF-16"},        {"utf-16", "UTF-16"},       {"utf32", "UTF-32"},
+	{"macroman", "MACINTOSH"},  {"mac-roman", "MACINTOSH"}, {"mac_roman", "MACINTOSH"}, {"x-mac-roman", "MACINTOSH"},
+	{"mac", "MACINTOSH"},       {"windows1252", "CP1252"},  {"win1252", "CP1252"},      {"ansi", "CP1252"},
+	{"latin-1", "ISO-8859-1"},  {"latin_1", "ISO-8859-1"},  {"latin-9", "ISO-8859-15"}, {"iso8859-1", "ISO-8859-1"},
+	{"shift-jis", "SHIFT_JIS"}, {"utf16", "UTF-16"},        {"utf-16", "UTF-16"},       {"utf32", "UTF-32"},
 };
 
 static const char *known_name(const char *name)
@@ -39,11 +39,8 @@ const char *encoding_by_mark(const char *at, size_t count, size_t *mark_bytes)
 		size_t bytes;
 		const char *name;
 	} marks[] = {
-	    {"\xEF\xBB\xBF", 3, "UTF-8"},
-	    {"\xFF\xFE\0\0", 4, "UTF-32LE"}, /* before UTF-16LE, whose mark begins it */
-	    {"\0\0\xFE\xFF", 4, "UTF-32BE"},
-	    {"\xFF\xFE", 2, "UTF-16LE"},
-	    {"\xFE\xFF", 2, "UTF-16BE"},
+		{"\xEF\xBB\xBF", 3, "UTF-8"},    {"\xFF\xFE\0\0", 4, "UTF-32LE"}, /* before UTF-16LE, whose mark begins it */
+		{"\0\0\xFE\xFF", 4, "UTF-32BE"}, {"\xFF\xFE", 2, "UTF-16LE"},     {"\xFE\xFF", 2, "UTF-16BE"},
 	};
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
 		if (count >= marks[i].bytes && memcmp(at, marks[i].mark, marks[i].bytes) == 0) {
@@ -80,7 +77,8 @@ static void close_iconv(void *box)
 		iconv_close(*(iconv_t *)box);
 }
 
-static recloser_status open_iconv(struct arena *arena, const char *name, const char *path, iconv_t *out, recloser_error *error)
+static recloser_status open_iconv(struct arena *arena, const char *name, const char *path, iconv_t *out,
+								  recloser_error *error)
 {
 	iconv_t *box = arena_alloc(arena, sizeof *box);
 	*box = (iconv_t)-1;
@@ -91,7 +89,8 @@ static recloser_status open_iconv(struct arena *arena, const char *name, const c
 			arena_out_of_memory(arena);
 		error_set(error, RECLOSER_USAGE, "spec.encoding", "there is no encoding of the name \"%s\"", name);
 		error_where(error, "%s", path);
-		return error_hint(error, "`iconv -l` lists the names; usual ones are UTF-8, windows-1252, ISO-8859-1, macintosh, UTF-16LE.");
+		return error_hint(
+			error, "`iconv -l` lists the names; usual ones are UTF-8, windows-1252, ISO-8859-1, macintosh, UTF-16LE.");
 	}
 	return RECLOSER_OK;
 }
@@ -112,18 +111,18 @@ static void count_lines(struct line_count *lines, const char *at, size_t count)
 }
 
 static recloser_status refuse_byte(const char *name, const char *path, const char *at, size_t count, size_t offset,
-                                   uint64_t line, bool cut, recloser_error *error)
+								   uint64_t line, bool cut, recloser_error *error)
 {
 	error_set(error, RECLOSER_REFUSED, "source.encoding",
-	          cut ? "the text ends in the middle of a character of %s" : "a byte is not of the declared encoding %s", name);
+			  cut ? "the text ends in the middle of a character of %s" : "a byte is not of the declared encoding %s", name);
 	error_where(error, "%s, line %llu, byte %zu: 0x%02X", path, (unsigned long long)line, offset,
-	            offset < count ? (unsigned char)at[offset] : 0u);
+				offset < count ? (unsigned char)at[offset] : 0u);
 	return error_hint(error, cut ? "The file is probably cut short, or another encoding is meant."
-	                             : "Declare the encoding that the publisher uses, or have the file repaired.");
+								 : "Declare the encoding that the publisher uses, or have the file repaired.");
 }
 
 recloser_status encoding_decode(struct arena *arena, const char *name, const char *path, const char *at, size_t count,
-                                struct spool *spool, recloser_error *error)
+								struct spool *spool, recloser_error *error)
 {
 	enum { OUT_BYTES = 1 << 18 };
 	iconv_t decoder;
@@ -192,13 +191,13 @@ static bool fits_1252(const char *at, size_t count)
 }
 
 recloser_status encoding_refuse(struct arena *arena, const char *path, const char *at, size_t count, size_t fault,
-                                recloser_error *error)
+								recloser_error *error)
 {
 	struct line_count lines = {0, false};
 	count_lines(&lines, at, fault);
 	error_set(error, RECLOSER_REFUSED, "source.encoding", "the file is not UTF-8");
 	error_where(error, "%s, line %llu, byte %zu: 0x%02X", path, (unsigned long long)lines.ends + 1, fault,
-	            (unsigned char)at[fault]);
+				(unsigned char)at[fault]);
 	size_t mark;
 	const char *marked = encoding_by_mark(at, count, &mark);
 	if (marked && !encoding_is_utf8(marked))

@@ -18,9 +18,9 @@ const char *encoding_by_nuls(const char *at, size_t count);
 /* Decode all of it into `spool`. An unknown name is RECLOSER_USAGE; a byte that is not of the encoding is
  * RECLOSER_REFUSED with its line and offset. */
 recloser_status encoding_decode(struct arena *arena, const char *name, const char *path, const char *at, size_t count,
-                                struct spool *spool, recloser_error *error) RC_CHECKED;
+								struct spool *spool, recloser_error *error) RC_CHECKED;
 /* The error for a text that should be UTF-8 and is not at `fault`: what the place would read in likely encodings. */
 recloser_status encoding_refuse(struct arena *arena, const char *path, const char *at, size_t count, size_t fault,
-                                recloser_error *error);
+								recloser_error *error);
 
 #endif

@@ -43,7 +43,7 @@ static void free_digest(void *box)
 }
 
 static recloser_status copy_stream(struct arena *arena, int from, const char *path, int to, const char *copy,
-                                   struct input *out, recloser_error *error)
+								   struct input *out, recloser_error *error)
 {
 	enum { BUFFER = 1 << 18 };
 	char *buffer = arena_alloc(arena, BUFFER);
@@ -70,7 +70,8 @@ static recloser_status copy_stream(struct arena *arena, int from, const char *pa
 	return RECLOSER_OK;
 }
 
-static recloser_status spool_stream(struct arena *arena, int from, const char *spool, struct input *out, recloser_error *error)
+static recloser_status spool_stream(struct arena *arena, int from, const char *spool, struct input *out,
+									recloser_error *error)
 {
 	/* Named, since readers open it by its path. */
 	char *copy = arena_printf(arena, "%s/input-XXXXXX", spool);
@@ -122,7 +123,7 @@ static recloser_status files_in(struct arena *arena, const char *folder, struct 
 }
 
 static recloser_status digest_parts(struct arena *arena, const char *folder, const struct strings *names, struct input *out,
-                                    recloser_error *error)
+									recloser_error *error)
 {
 	struct text list = text_on(arena);
 	for (size_t i = 0; i < names->count; i++) {
@@ -154,7 +155,8 @@ static recloser_status digest_shapefile(struct arena *arena, const char *path, s
 	return digest_parts(arena, folder, &names, out, error);
 }
 
-recloser_status input_open(struct arena *arena, const char *path, const char *spool, struct input *out, recloser_error *error)
+recloser_status input_open(struct arena *arena, const char *path, const char *spool, struct input *out,
+						   recloser_error *error)
 {
 	*out = (struct input){.path = arena_strdup(arena, path)};
 	out->read_path = out->path;
@@ -175,7 +177,7 @@ recloser_status input_open(struct arena *arena, const char *path, const char *sp
 	}
 	if (S_ISREG(status.st_mode))
 		return has_suffix(out->name, ".shp") ? digest_shapefile(arena, path, out, error)
-		                                     : sha256_file(path, out->sha256, &out->bytes, error);
+											 : sha256_file(path, out->sha256, &out->bytes, error);
 	int *descriptor = descriptor_on(arena);
 	*descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	if (*descriptor < 0)

@@ -10,7 +10,7 @@
  * is several files (a shapefile, a .gdb folder) it covers all of them. RECLOSER_IO when it can't be read.
  * `source` is left NULL for the caller. */
 recloser_status input_open(struct arena *arena, const char *path, const char *spool, struct input *out,
-                           recloser_error *error) RC_CHECKED;
+						   recloser_error *error) RC_CHECKED;
 
 /* Add the files that `path` stands for: itself, or the regular files in a folder, sorted by bytes, hidden ones left out.
  * A .gdb folder is one input. */

@@ -27,7 +27,8 @@ static size_t add_part(char *buffer, size_t size, size_t used, const char *part,
 	return used + count;
 }
 
-size_t source_fault(char *buffer, size_t size, const char *reason, const char *column, const char *value, size_t value_length)
+size_t source_fault(char *buffer, size_t size, const char *reason, const char *column, const char *value,
+					size_t value_length)
 {
 	size_t used = add_part(buffer, size, 0, reason, strlen(reason));
 	if (used < size)

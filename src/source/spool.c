@@ -35,7 +35,7 @@ static void unmap(void *pointer)
 }
 
 recloser_status map_descriptor(struct arena *arena, int descriptor, size_t count, const char *path, const char **at,
-                               recloser_error *error)
+							   recloser_error *error)
 {
 	*at = "";
 	if (count == 0)

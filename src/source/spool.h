@@ -20,13 +20,14 @@ recloser_status spool_open(struct arena *arena, const char *directory, struct sp
 recloser_status spool_add(struct spool *spool, const void *bytes, size_t count, recloser_error *error) RC_CHECKED;
 /* Map all of it for reading; the map lives as long as the arena. An empty file gives "" and 0. */
 recloser_status spool_map(struct arena *arena, struct spool *spool, const char **at, size_t *count,
-                          recloser_error *error) RC_CHECKED;
+						  recloser_error *error) RC_CHECKED;
 
 /* Write all of `count` bytes to a descriptor; `path` is for the message. */
-recloser_status write_all(int descriptor, const void *bytes, size_t count, const char *path, recloser_error *error) RC_CHECKED;
+recloser_status write_all(int descriptor, const void *bytes, size_t count, const char *path,
+						  recloser_error *error) RC_CHECKED;
 /* Map the first `count` bytes of a descriptor until the arena goes; the descriptor may be closed before. */
 recloser_status map_descriptor(struct arena *arena, int descriptor, size_t count, const char *path, const char **at,
-                               recloser_error *error) RC_CHECKED;
+							   recloser_error *error) RC_CHECKED;
 /* A place for a descriptor that is closed with the arena, -1 until then; made before the file is opened, so that running out
  * of memory leaves nothing open. */
 int *descriptor_on(struct arena *arena);

@@ -23,11 +23,11 @@ enum packing packing_of(const char *at, size_t count)
 }
 
 static recloser_status damaged(const char *word, const char *path, const char *why, uint64_t in, uint64_t out,
-                               recloser_error *error)
+							   recloser_error *error)
 {
 	error_set(error, RECLOSER_REFUSED, "source.damaged", "the %s stream %s", word, why);
 	error_where(error, "%s, compressed byte %llu, after %llu bytes of content", path, (unsigned long long)in,
-	            (unsigned long long)out);
+				(unsigned long long)out);
 	return error_hint(error, "The file is probably cut or was changed on its way; get it again.");
 }
 
@@ -45,7 +45,7 @@ static bool only_zeros(const char *at, size_t count)
 }
 
 static recloser_status unpack_gzip(struct arena *arena, const char *path, const char *in, size_t in_count,
-                                   struct spool *spool, recloser_error *error)
+								   struct spool *spool, recloser_error *error)
 {
 	z_stream *stream = arena_alloc(arena, sizeof *stream);
 	arena_defer(arena, end_inflate, stream); /* inflateEnd of a zeroed stream does nothing */
@@ -68,7 +68,8 @@ static recloser_status unpack_gzip(struct arena *arena, const char *path, const 
 			if (only_zeros(at, (size_t)(end - at)))
 				return RECLOSER_OK;
 			if (packing_of(at, (size_t)(end - at)) != PACKING_GZIP)
-				return damaged("gzip", path, end - at < 3 ? "ends in the middle" : "is followed by bytes that are not gzip", (uint64_t)(at - in), spool->bytes, error);
+				return damaged("gzip", path, end - at < 3 ? "ends in the middle" : "is followed by bytes that are not gzip",
+							   (uint64_t)(at - in), spool->bytes, error);
 			inflateReset(stream);
 			continue;
 		}
@@ -85,7 +86,7 @@ static void free_zstd(void *box)
 }
 
 static recloser_status unpack_zstd(struct arena *arena, const char *path, const char *in, size_t in_count,
-                                   struct spool *spool, recloser_error *error)
+								   struct spool *spool, recloser_error *error)
 {
 	ZSTD_DStream **box = arena_alloc(arena, sizeof(ZSTD_DStream *));
 	arena_defer(arena, free_zstd, (void *)box);
@@ -99,7 +100,8 @@ static recloser_status unpack_zstd(struct arena *arena, const char *path, const 
 		size_t left = ZSTD_decompressStream(stream, &output, &input);
 		RC_TRY(spool_add(spool, out, output.pos, error));
 		if (ZSTD_isError(left))
-			return damaged("zstd", path, arena_printf(arena, "is damaged (%s)", ZSTD_getErrorName(left)), input.pos, spool->bytes, error);
+			return damaged("zstd", path, arena_printf(arena, "is damaged (%s)", ZSTD_getErrorName(left)), input.pos,
+						   spool->bytes, error);
 		if (input.pos < in_count || output.pos == OUT_BYTES)
 			continue; /* the next block or frame, or more of this one's content */
 		if (left != 0)
@@ -109,12 +111,12 @@ static recloser_status unpack_zstd(struct arena *arena, const char *path, const 
 }
 
 recloser_status unpack(struct arena *arena, enum packing packing, const char *path, const char *spool_directory,
-                       const char **at, size_t *count, recloser_error *error)
+					   const char **at, size_t *count, recloser_error *error)
 {
 	struct spool spool;
 	RC_TRY(spool_open(arena, spool_directory, &spool, error));
 	RC_TRY(packing == PACKING_GZIP ? unpack_gzip(arena, path, *at, *count, &spool, error)
-	                               : unpack_zstd(arena, path, *at, *count, &spool, error));
+								   : unpack_zstd(arena, path, *at, *count, &spool, error));
 	return spool_map(arena, &spool, at, count, error);
 }
 
@@ -122,9 +124,9 @@ size_t unpack_peek(enum packing packing, const char *at, size_t count, char *out
 {
 	if (packing == PACKING_GZIP) {
 		z_stream stream = {.next_in = (const Bytef *)at,
-		                   .avail_in = (uInt)(count < IN_MAX ? count : IN_MAX),
-		                   .next_out = (Bytef *)out,
-		                   .avail_out = (uInt)size};
+						   .avail_in = (uInt)(count < IN_MAX ? count : IN_MAX),
+						   .next_out = (Bytef *)out,
+						   .avail_out = (uInt)size};
 		if (inflateInit2(&stream, GZIP_WINDOW) != Z_OK)
 			return 0;
 		inflate(&stream, Z_SYNC_FLUSH);

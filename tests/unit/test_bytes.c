@@ -2,6 +2,7 @@
  * Bytes of text sources: marks, encodings, compression, and what is said when they are not what they should be. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,11 +57,11 @@ static recloser_status open_bytes(struct bench *b, const char *encoding, const c
 }
 
 #define OPEN(encoding, literal) open_bytes(b, encoding, literal, sizeof(literal) - 1)
-#define GIVES(encoding, literal, text)                                                                                 \
-	do {                                                                                                               \
-		assert_int_equal(OPEN(encoding, literal), RECLOSER_OK);                                                        \
-		assert_int_equal(b->bytes.count, sizeof(text) - 1);                                                            \
-		assert_memory_equal(b->bytes.at, text, sizeof(text) - 1);                                                      \
+#define GIVES(encoding, literal, text)                                                                                      \
+	do {                                                                                                                    \
+		assert_int_equal(OPEN(encoding, literal), RECLOSER_OK);                                                             \
+		assert_int_equal(b->bytes.count, sizeof(text) - 1);                                                                 \
+		assert_memory_equal(b->bytes.at, text, sizeof(text) - 1);                                                           \
 	} while (0)
 
 static const char *where(struct bench *b, const char *rest)
@@ -75,11 +76,21 @@ static void plain(void **state)
 	assert_string_equal(b->bytes.encoding, "UTF-8");
 	GIVES(NULL, "", "");
 	GIVES(NULL, "\xEF\xBB\xBF", "");
-	GIVES(NULL, "\xEF\xBB\xBF" "a\xC3\xA9", "a\xC3\xA9");
-	GIVES("utf-8", "\xEF\xBB\xBF" "a\xC3\xA9", "a\xC3\xA9");
+	GIVES(NULL,
+		  "\xEF\xBB\xBF"
+		  "a\xC3\xA9",
+		  "a\xC3\xA9");
+	GIVES("utf-8",
+		  "\xEF\xBB\xBF"
+		  "a\xC3\xA9",
+		  "a\xC3\xA9");
 	GIVES("UTF8", "a", "a");
 	/* Only one mark is a mark. */
-	GIVES(NULL, "\xEF\xBB\xBF\xEF\xBB\xBF" "a", "\xEF\xBB\xBF" "a");
+	GIVES(NULL,
+		  "\xEF\xBB\xBF\xEF\xBB\xBF"
+		  "a",
+		  "\xEF\xBB\xBF"
+		  "a");
 	GIVES(NULL, "a\0b", "a\0b");
 }
 
@@ -97,28 +108,51 @@ static void not_there(void **state)
 static void wide_with_a_mark(void **state)
 {
 	struct bench *b = *state;
-	GIVES(NULL, "\xFF\xFE" "a\0\xE9\0\n\0", "a\xC3\xA9\n");
+	GIVES(NULL,
+		  "\xFF\xFE"
+		  "a\0\xE9\0\n\0",
+		  "a\xC3\xA9\n");
 	assert_string_equal(b->bytes.encoding, "UTF-16LE");
-	GIVES(NULL, "\xFE\xFF" "\0a\0\xE9", "a\xC3\xA9");
+	GIVES(NULL,
+		  "\xFE\xFF"
+		  "\0a\0\xE9",
+		  "a\xC3\xA9");
 	assert_string_equal(b->bytes.encoding, "UTF-16BE");
 	/* A pair of surrogates is one character. */
 	GIVES(NULL, "\xFF\xFE\x3D\xD8\x00\xDE", "\xF0\x9F\x98\x80");
-	GIVES(NULL, "\xFF\xFE\0\0" "a\0\0\0", "a");
-	GIVES(NULL, "\0\0\xFE\xFF" "\0\0\0a", "a");
+	GIVES(NULL,
+		  "\xFF\xFE\0\0"
+		  "a\0\0\0",
+		  "a");
+	GIVES(NULL,
+		  "\0\0\xFE\xFF"
+		  "\0\0\0a",
+		  "a");
 	GIVES(NULL, "\xFF\xFE", "");
-	GIVES("utf-16", "\xFE\xFF" "\0a", "a");
+	GIVES("utf-16",
+		  "\xFE\xFF"
+		  "\0a",
+		  "a");
 	GIVES("UTF-16", "a\0", "a");
-	GIVES("UTF-16LE", "\xFF\xFE" "a\0", "a");
+	GIVES("UTF-16LE",
+		  "\xFF\xFE"
+		  "a\0",
+		  "a");
 	GIVES("utf-16be", "\0a", "a");
 }
 
 static void wide_damaged(void **state)
 {
 	struct bench *b = *state;
-	assert_int_equal(OPEN(NULL, "\xFF\xFE" "a\0\n\0b"), RECLOSER_REFUSED);
+	assert_int_equal(OPEN(NULL, "\xFF\xFE"
+								"a\0\n\0b"),
+					 RECLOSER_REFUSED);
 	assert_string_equal(b->error.what, "the text ends in the middle of a character of UTF-16LE");
 	assert_string_equal(b->error.where, where(b, ", line 2, byte 6: 0x62"));
-	assert_int_equal(OPEN(NULL, "\xFF\xFE" "a\0\x00\xDC" "b\0"), RECLOSER_REFUSED);
+	assert_int_equal(OPEN(NULL, "\xFF\xFE"
+								"a\0\x00\xDC"
+								"b\0"),
+					 RECLOSER_REFUSED);
 	assert_string_equal(b->error.what, "a byte is not of the declared encoding UTF-16LE");
 	assert_string_equal(b->error.where, where(b, ", line 1, byte 4: 0x00"));
 }
@@ -133,12 +167,30 @@ static void wide_without_a_mark(void **state)
 	assert_string_equal(b->error.hint, "Declare `encoding: UTF-16BE`.");
 }
 
+static void binary_under_a_text_name(void **state)
+{
+	struct bench *b = *state;
+	assert_int_equal(OPEN(NULL, "PK\3\4\x14\0\6\0"), RECLOSER_REFUSED);
+	assert_string_equal(b->error.code, "source.not_text");
+	assert_string_equal(b->error.what, "the file is not a text but a ZIP archive or an XLSX workbook");
+	assert_string_equal(b->error.hint, "Unpack it, or declare `format: xlsx`.");
+	assert_int_equal(OPEN("windows-1252", "\xD0\xCF\x11\xE0\xA1\xB1"), RECLOSER_REFUSED);
+	assert_int_equal(OPEN(NULL, "\xFD"
+								"7zXZ\0....."),
+					 RECLOSER_REFUSED);
+	GIVES(NULL, "PK,7z,%PDF\n", "PK,7z,%PDF\n");
+}
+
 static void declared(void **state)
 {
 	struct bench *b = *state;
 	static const char *const names[] = {"windows-1252", "Windows-1252", "cp1252", "CP1252", "windows1252"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		GIVES(names[i], "R\xEDo \x96 \x80" "5", "R\xC3\xADo \xE2\x80\x93 \xE2\x82\xAC" "5");
+		GIVES(names[i],
+			  "R\xEDo \x96 \x80"
+			  "5",
+			  "R\xC3\xADo \xE2\x80\x93 \xE2\x82\xAC"
+			  "5");
 	static const char *const latin[] = {"latin1", "latin-1", "ISO-8859-1", "iso8859-1", "Latin1"};
 	for (size_t i = 0; i < sizeof latin / sizeof *latin; i++)
 		GIVES(latin[i], "\xFD\xC1", "\xC3\xBD\xC3\x81");
@@ -156,13 +208,17 @@ static void declared(void **state)
 static void declared_but_wrong(void **state)
 {
 	struct bench *b = *state;
-	assert_int_equal(OPEN("windows-1252", "a\r\nb\rc\x81" "d\n"), RECLOSER_REFUSED);
+	assert_int_equal(OPEN("windows-1252", "a\r\nb\rc\x81"
+										  "d\n"),
+					 RECLOSER_REFUSED);
 	assert_string_equal(b->error.code, "source.encoding");
 	assert_string_equal(b->error.what, "a byte is not of the declared encoding windows-1252");
 	assert_string_equal(b->error.where, where(b, ", line 3, byte 6: 0x81"));
 	assert_int_equal(OPEN("shift_jis", "ab\n\x96"), RECLOSER_REFUSED);
 	assert_string_equal(b->error.where, where(b, ", line 2, byte 3: 0x96"));
-	assert_int_equal(OPEN("utf-8", "\xFF\xFE" "a\0"), RECLOSER_REFUSED);
+	assert_int_equal(OPEN("utf-8", "\xFF\xFE"
+								   "a\0"),
+					 RECLOSER_REFUSED);
 	assert_string_equal(b->error.hint, "It begins with the mark of UTF-16LE: leave `encoding` out, or declare that.");
 }
 
@@ -174,13 +230,13 @@ static void undeclared(void **state)
 	assert_string_equal(b->error.what, "the file is not UTF-8");
 	assert_string_equal(b->error.where, where(b, ", line 3, byte 25: 0x96"));
 	assert_string_equal(b->error.hint, "Declare `encoding:`. The place reads:\n"
-	                                   "  \"Q2,Norte \xE2\x80\x93 Sur,3\" in windows-1252\n"
-	                                   "  \"Q2,Norte \xC3\xB1 Sur,3\" in macintosh");
+									   "  \"Q2,Norte \xE2\x80\x93 Sur,3\" in windows-1252\n"
+									   "  \"Q2,Norte \xC3\xB1 Sur,3\" in macintosh");
 	/* A byte that Windows-1252 has not, far behind the first bad one. */
 	assert_int_equal(OPEN(NULL, "Nari\x96o\nx\n\x8F\n"), RECLOSER_REFUSED);
 	assert_string_equal(b->error.hint, "Declare `encoding:`. The place reads:\n"
-	                                   "  \"Nari\xC3\xB1o\" in macintosh\n"
-	                                   "  (windows-1252 has no characters for some bytes of this file)");
+									   "  \"Nari\xC3\xB1o\" in macintosh\n"
+									   "  (windows-1252 has no characters for some bytes of this file)");
 	/* Cut in the middle of a character. */
 	assert_int_equal(OPEN(NULL, "a\xC3"), RECLOSER_REFUSED);
 	assert_string_equal(b->error.where, where(b, ", line 1, byte 1: 0xC3"));
@@ -270,7 +326,11 @@ static void packed(struct bench *b, packer *pack, const char *word)
 	/* An empty text, and an encoding inside. */
 	assert_int_equal(open_bytes(b, NULL, out, pack("", 0, out, sizeof out)), RECLOSER_OK);
 	assert_int_equal(b->bytes.count, 0);
-	assert_int_equal(open_bytes(b, NULL, out, pack("\xFF\xFE" "a\0", 4, out, sizeof out)), RECLOSER_OK);
+	assert_int_equal(open_bytes(b, NULL, out,
+								pack("\xFF\xFE"
+									 "a\0",
+									 4, out, sizeof out)),
+					 RECLOSER_OK);
 	assert_int_equal(b->bytes.count, 1);
 	assert_int_equal(open_bytes(b, NULL, out, pack("a\xE9", 2, out, sizeof out)), RECLOSER_REFUSED);
 	assert_string_equal(b->error.where, where(b, ", line 1, byte 1: 0xE9"));
@@ -319,12 +379,60 @@ static void large_packed(void **state)
 	free(out);
 }
 
+/* Allocation number N fails, for every N: the call leaves through the guard, and freeing the arena gives everything back. */
+static size_t allocations_left;
+
+static void *failing_alloc(size_t bytes)
+{
+	return allocations_left-- ? malloc(bytes) : NULL;
+}
+
+static void memory_runs_out(void **state)
+{
+	struct bench *b = *state;
+	static const struct arena_hooks hooks = {failing_alloc, free};
+	char packed_content[256];
+	size_t count = zstd("R\xEDo\n", 4, packed_content, sizeof packed_content);
+	for (int kind = 0; kind < 2; kind++) {
+		if (kind)
+			count = gzip("R\xEDo\n", 4, packed_content, sizeof packed_content);
+		assert_int_equal(open_bytes(b, "cp1252", packed_content, count), RECLOSER_OK);
+		volatile bool passed = false;
+		for (volatile size_t fail = 1; !passed && fail < 100; fail++) {
+			allocations_left = fail;
+			arena_set_hooks(&hooks);
+			struct arena *volatile arena = arena_new(NULL);
+			if (setjmp(*arena_guard(arena)) == 0) {
+				struct bytes bytes;
+				assert_int_equal(bytes_open(arena, b->file, "cp1252", b->directory, &bytes, &b->error), RECLOSER_OK);
+				assert_int_equal(bytes.count, 5);
+				passed = true;
+			}
+			arena_free(arena);
+		}
+		arena_set_hooks(NULL);
+		assert_true(passed);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(plain), TEST(not_there), TEST(wide_with_a_mark), TEST(wide_damaged), TEST(wide_without_a_mark), TEST(declared),
-	    TEST(declared_but_wrong), TEST(undeclared), TEST(large_decoded), TEST(gzipped), TEST(zstandard), TEST(large_packed),
+		TEST(plain),
+		TEST(not_there),
+		TEST(wide_with_a_mark),
+		TEST(wide_damaged),
+		TEST(wide_without_a_mark),
+		TEST(binary_under_a_text_name),
+		TEST(declared),
+		TEST(declared_but_wrong),
+		TEST(undeclared),
+		TEST(large_decoded),
+		TEST(gzipped),
+		TEST(zstandard),
+		TEST(large_packed),
+		TEST(memory_runs_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

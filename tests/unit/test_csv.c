@@ -12,6 +12,7 @@
 
 #include "csv_double.h"
 #include "source/csv.h"
+#include "source/csv_scan.h"
 #include "spec/spec.h"
 
 struct bench {
@@ -59,8 +60,7 @@ static recloser_status open_named(struct bench *b, const char *path, const char 
 {
 	struct input *input = arena_alloc(b->arena, sizeof *input);
 	*input = (struct input){.path = path, .name = name, .read_path = path};
-	struct source_request request = {
-	    .input = input, .block = &b->block, .identity = b->identity, .spool = b->directory};
+	struct source_request request = {.input = input, .block = &b->block, .identity = b->identity, .spool = b->directory};
 	struct source **sources;
 	size_t count;
 	error_clear(&b->error);
@@ -117,8 +117,8 @@ static const char *row(struct bench *b, size_t index)
 /* "row line offset" */
 static const char *place(struct bench *b, size_t index)
 {
-	return arena_printf(b->arena, "%s %s %s", cell_text(&b->table, index, SOURCE_ROW), cell_text(&b->table, index, SOURCE_LINE),
-	                    cell_text(&b->table, index, SOURCE_OFFSET));
+	return arena_printf(b->arena, "%s %s %s", cell_text(&b->table, index, SOURCE_ROW),
+						cell_text(&b->table, index, SOURCE_LINE), cell_text(&b->table, index, SOURCE_OFFSET));
 }
 
 static const char *names(struct bench *b)
@@ -356,9 +356,15 @@ static void fault_texts(void **state)
 	/* Cut between characters: 29 bytes of room, then a character of two bytes. */
 	length = source_fault(buffer, 8, "abc", "d", "x\xC3\xA9\xC3\xA9", 5);
 	assert_int_equal(length, 7);
-	assert_memory_equal(buffer, "abc\x1f" "d\x1fx", 7);
+	assert_memory_equal(buffer,
+						"abc\x1f"
+						"d\x1fx",
+						7);
 	length = source_fault(buffer, sizeof buffer, "r", NULL, "a\0b\x1f", 4);
-	assert_memory_equal(buffer, "r\x1f\x1f" "a?b?", length);
+	assert_memory_equal(buffer,
+						"r\x1f\x1f"
+						"a?b?",
+						length);
 	assert_int_equal(length, 7);
 }
 
@@ -389,7 +395,7 @@ static void delimiters(void **state)
 	assert_int_equal(b->source->column_count, 1);
 	assert_int_equal(b->source->facts.notes.count, 1);
 	assert_string_equal(b->source->facts.notes.at[0], "the header has 1 column with the delimiter \",\" and 3 with \";\": "
-	                                                  "if that is meant, declare csv: {delimiter: \";\"}");
+													  "if that is meant, declare csv: {delimiter: \";\"}");
 	read_text(b, "id,mw\n1,2\n");
 	assert_int_equal(b->source->facts.notes.count, 0);
 	const char *tabs = "id\tm,w\n1\t2\n";
@@ -410,7 +416,10 @@ static void marks_and_utf16(void **state)
 	assert_string_equal(names(b), "queue_id|b");
 	assert_string_equal(row(b, 0), "R\xC3\xADo|2");
 	assert_string_equal(place(b, 0), "1 2 11");
-	read_bytes(b, "\xFE\xFF\0a\0,\0b\0\n\0\xED\0,\0" "1", 16);
+	read_bytes(b,
+			   "\xFE\xFF\0a\0,\0b\0\n\0\xED\0,\0"
+			   "1",
+			   16);
 	assert_string_equal(row(b, 0), "\xC3\xAD|1");
 	assert_string_equal(b->source->facts.encoding, "UTF-16BE");
 }
@@ -440,8 +449,20 @@ static void wide_and_long(void **state)
 /* Text that is nasty in a repeatable way. */
 static const char *random_text(struct arena *arena, unsigned seed, size_t rows)
 {
-	static const char *const cells[] = {"",      "a",           "\"\"",      "\"x,y\"", "\"l1\r\nl2\nl3\"", "5\" pipe", "\"q\"\"q\"", "\"bad\"tail",
-	                                    "a b c", "\xC3\xA9\xC3\xA9", "\"\n\n\"", "0123456789012345678901234567890123456789", " \"s\" ", "#"};
+	static const char *const cells[] = {"",
+										"a",
+										"\"\"",
+										"\"x,y\"",
+										"\"l1\r\nl2\nl3\"",
+										"5\" pipe",
+										"\"q\"\"q\"",
+										"\"bad\"tail",
+										"a b c",
+										"\xC3\xA9\xC3\xA9",
+										"\"\n\n\"",
+										"0123456789012345678901234567890123456789",
+										" \"s\" ",
+										"#"};
 	struct text text = text_on(arena);
 	text_add(&text, "a,b,c\r\n");
 	for (size_t i = 0; i < rows; i++) {
@@ -508,22 +529,56 @@ static void scan_agrees_with_the_field_reader(void **state)
 		if (csv_blank_line(&dialect, 3, at, end))
 			continue;
 		assert_true(index < b->table.rows);
-		assert_string_equal(place(b, index), arena_printf(b->arena, "%zu %zu %zu", index + 1, (size_t)line, (size_t)(at - text)));
+		assert_string_equal(place(b, index),
+							arena_printf(b->arena, "%zu %zu %zu", index + 1, (size_t)line, (size_t)(at - text)));
 		for (size_t i = 0; i < 2 && i < record.cells.count; i++)
 			assert_string_equal(cell_text(&b->table, index, SOURCE_FIXED + i), record.cells.at[i]);
-		assert_int_equal(record.cells.count != 3 || strstr(row(b, index), "\"bad\"tail"), strchr(row(b, index), '!') != NULL);
+		assert_int_equal(record.cells.count != 3 || strstr(row(b, index), "\"bad\"tail"),
+						 strchr(row(b, index), '!') != NULL);
 		index++;
 	}
 	assert_int_equal(index, b->table.rows);
 }
 
+/* The scan against a look at each byte, at every alignment and with jumps ahead. */
+static void scan_finds_every_mark(void **state)
+{
+	(void)state;
+	enum { COUNT = 1000 };
+	char *text = malloc(COUNT); /* exactly, so that a sanitizer sees a step too far */
+	unsigned seed = 11;
+	for (int density = 1; density < 100; density += 7) {
+		for (size_t i = 0; i < COUNT; i++) {
+			seed = seed * 1103515245u + 12345u;
+			text[i] = (int)((seed >> 16) % 100) < density ? "\n\r,"[(seed >> 24) % 3] : 'x';
+		}
+		for (size_t begin = 0; begin < 130; begin += 3) {
+			const char *end = text + COUNT, *at = text + begin;
+			struct csv_scan scan = csv_scan_from(at, end, '\n', '\r', ',');
+			for (size_t k = 0; at < end; k++) {
+				const char *expected = at;
+				while (expected < end && *expected == 'x')
+					expected++;
+				assert_ptr_equal(csv_scan_next(&scan), expected);
+				size_t jump = k % 5 == 4 ? k * 7 % 150 : 1;
+				at = (size_t)(end - expected) > jump ? expected + jump : end;
+				csv_scan_seek(&scan, at);
+			}
+			assert_ptr_equal(csv_scan_next(&scan), end);
+		}
+	}
+	free(text);
+}
+
 static void cut_at_every_byte(void **state)
 {
 	struct bench *b = *state;
-	const char *text = "Title\n\xC3\xA9" "a,\"b\n\",c\r\n1,\"2\"\"\",3\r\n\r\n\"x\"y,,\n1,2,3,4\n,,\nEnd,\"\"\n";
+	const char *text = "Title\n\xC3\xA9"
+					   "a,\"b\n\",c\r\n1,\"2\"\"\",3\r\n\r\n\"x\"y,,\n1,2,3,4\n,,\nEnd,\"\"\n";
 	const size_t count = strlen(text);
 	for (int variant = 0; variant < 8; variant++) {
-		b->block = (struct block){.end = variant & 1 ? END_BLANK : END_DEFAULT, .data = variant & 2 ? DATA_FIRST_KEY : DATA_DEFAULT};
+		b->block = (struct block){.end = variant & 1 ? END_BLANK : END_DEFAULT,
+								  .data = variant & 2 ? DATA_FIRST_KEY : DATA_DEFAULT};
 		if (variant & 4)
 			b->block.header = (struct header){.kind = HEADER_ROW, .rows = {2}, .row_count = 1};
 		b->identity = (struct strings){0};
@@ -551,10 +606,11 @@ static bool have_python(void)
 static void compare_with_python(struct bench *b, const char *path, const char *encoding, char quote)
 {
 	const char *out = arena_printf(b->arena, "%s/expected", b->directory);
-	const char *command = arena_printf(b->arena, "python3 '%s/unit/csv_expected.py' '%s' '%s' \"%c\" > '%s'", TEST_SOURCE_DIR, path,
-	                                   encoding, quote, out);
+	const char *command = arena_printf(b->arena, "python3 '%s/unit/csv_expected.py' '%s' '%s' \"%c\" > '%s'",
+									   TEST_SOURCE_DIR, path, encoding, quote, out);
 	if (quote == '"')
-		command = arena_printf(b->arena, "python3 '%s/unit/csv_expected.py' '%s' '%s' '\"' > '%s'", TEST_SOURCE_DIR, path, encoding, out);
+		command = arena_printf(b->arena, "python3 '%s/unit/csv_expected.py' '%s' '%s' '\"' > '%s'", TEST_SOURCE_DIR, path,
+							   encoding, out);
 	assert_int_equal(system(command), 0);
 	b->block.encoding = strcmp(encoding, "utf-8-sig") == 0 || strcmp(encoding, "utf-16") == 0 ? NULL : encoding;
 	b->block.quote = quote;
@@ -579,7 +635,8 @@ static void compare_with_python(struct bench *b, const char *path, const char *e
 			}
 			free(cell);
 		}
-		assert_int_equal(fields != b->source->column_count, b->table.cells[rows * b->table.columns + SOURCE_FAULT].at != NULL);
+		assert_int_equal(fields != b->source->column_count,
+						 b->table.cells[rows * b->table.columns + SOURCE_FAULT].at != NULL);
 		rows++;
 	}
 	fclose(file);
@@ -596,20 +653,20 @@ static void real_files(void **state)
 		char quote;
 		size_t rows, columns;
 	} files[] = {
-	    {"argentina/argentina_power_plants_general.csv", "utf-8-sig", '"', 450, 12},
-	    {"australia/NGER_2017-2018.csv", "windows-1252", '"', 0, 14},
-	    {"miso-queue/miso_gi_interactive_queue.csv", "utf-8-sig", '"', 0, 0},
-	    {"wri-countries/Algeria.csv", "utf-8-sig", '"', 54, 39},
-	    {"entsoe-gridkit/links.csv", "utf-8-sig", '\'', 63, 8},
-	    {"entsoe-gridkit/generators.csv", "utf-8-sig", '\'', 2583, 6},
-	    {"duckdb-fixtures/csv/encodings/latin1.csv", "latin1", '"', 0, 2},
-	    {"duckdb-fixtures/csv/encodings/latin1.csv.gz", "latin1", '"', 0, 2},
-	    {"duckdb-fixtures/csv/encodings/only_latin1.csv", "latin1", '"', 0, 2},
-	    {"duckdb-fixtures/csv/encodings/shift_jis.csv", "shift_jis", '"', 0, 2},
-	    {"duckdb-fixtures/csv/encodings/utf16.csv", "utf-16", '"', 0, 2},
-	    {"duckdb-fixtures/csv/encodings/utf16.csv.gz", "utf-16", '"', 0, 2},
-	    {"duckdb-fixtures/csv/encodings/only_utf16.csv", "utf-16", '"', 0, 2},
-	    {"duckdb-fixtures/csv/auto/utf8bom.csv", "utf-8-sig", '"', 0, 0},
+		{"argentina/argentina_power_plants_general.csv", "utf-8-sig", '"', 450, 12},
+		{"australia/NGER_2017-2018.csv", "windows-1252", '"', 0, 14},
+		{"miso-queue/miso_gi_interactive_queue.csv", "utf-8-sig", '"', 0, 0},
+		{"wri-countries/Algeria.csv", "utf-8-sig", '"', 54, 39},
+		{"entsoe-gridkit/links.csv", "utf-8-sig", '\'', 63, 8},
+		{"entsoe-gridkit/generators.csv", "utf-8-sig", '\'', 2583, 6},
+		{"duckdb-fixtures/csv/encodings/latin1.csv", "latin1", '"', 0, 2},
+		{"duckdb-fixtures/csv/encodings/latin1.csv.gz", "latin1", '"', 0, 2},
+		{"duckdb-fixtures/csv/encodings/only_latin1.csv", "latin1", '"', 0, 2},
+		{"duckdb-fixtures/csv/encodings/shift_jis.csv", "shift_jis", '"', 0, 2},
+		{"duckdb-fixtures/csv/encodings/utf16.csv", "utf-16", '"', 0, 2},
+		{"duckdb-fixtures/csv/encodings/utf16.csv.gz", "utf-16", '"', 0, 2},
+		{"duckdb-fixtures/csv/encodings/only_utf16.csv", "utf-16", '"', 0, 2},
+		{"duckdb-fixtures/csv/auto/utf8bom.csv", "utf-8-sig", '"', 0, 0},
 	};
 	const char *root = getenv("RECLOSER_REAL_FILES");
 	if (!root || !have_python()) {
@@ -635,12 +692,30 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(plain_table), TEST(every_line_end), TEST(quotes), TEST(no_quotes_and_other_quotes),
-	    TEST(faults_keep_the_row), TEST(quote_after_junk), TEST(unclosed_quote), TEST(blank_lines),
-	    TEST(header_rows), TEST(header_found), TEST(no_header), TEST(data_start),
-	    TEST(table_ends), TEST(names_found), TEST(fault_texts), TEST(no_table),
-	    TEST(delimiters), TEST(marks_and_utf16), TEST(wide_and_long), TEST(threads_change_nothing),
-	    TEST(scan_agrees_with_the_field_reader), TEST(cut_at_every_byte), TEST(real_files),
+		TEST(plain_table),
+		TEST(every_line_end),
+		TEST(quotes),
+		TEST(no_quotes_and_other_quotes),
+		TEST(faults_keep_the_row),
+		TEST(quote_after_junk),
+		TEST(unclosed_quote),
+		TEST(blank_lines),
+		TEST(header_rows),
+		TEST(header_found),
+		TEST(no_header),
+		TEST(data_start),
+		TEST(table_ends),
+		TEST(names_found),
+		TEST(fault_texts),
+		TEST(no_table),
+		TEST(delimiters),
+		TEST(marks_and_utf16),
+		TEST(wide_and_long),
+		TEST(threads_change_nothing),
+		TEST(scan_agrees_with_the_field_reader),
+		TEST(scan_finds_every_mark),
+		TEST(cut_at_every_byte),
+		TEST(real_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,13 +191,13 @@ static void file_geodatabase(void **state)
 /* ---- the choice of a reader: the readers are replaced by ones that say their name ---- */
 
 static const char *chosen;
-#define READER(name)                                                                                                   \
-	recloser_status name##_open(struct arena *arena, const struct source_request *request, struct source ***out,       \
-	                            size_t *count, recloser_error *error)                                                  \
-	{                                                                                                                  \
-		(void)arena, (void)request, (void)out, (void)count, (void)error;                                               \
-		chosen = #name;                                                                                                \
-		return RECLOSER_OK;                                                                                            \
+#define READER(name)                                                                                                        \
+	recloser_status name##_open(struct arena *arena, const struct source_request *request, struct source ***out,            \
+								size_t *count, recloser_error *error)                                                       \
+	{                                                                                                                       \
+		(void)arena, (void)request, (void)out, (void)count, (void)error;                                                    \
+		chosen = #name;                                                                                                     \
+		return RECLOSER_OK;                                                                                                 \
 	}
 READER(csv)
 READER(json)
@@ -227,11 +227,14 @@ static void reader_by_name(void **state)
 {
 	struct bench *b = *state;
 	static const char *const names[][2] = {
-	    {"a.csv", "csv"},         {"a.CSV", "csv"},      {"a.tsv", "csv"},          {"a.txt", "csv"},         {"a.csv.gz", "csv"},
-	    {"a.CSV.ZST", "csv"},     {"a.json", "json"},    {"a.geo.json", "json"},    {"a.geojson", "json"},    {"a.ndjson", "json"},
-	    {"a.jsonl.gz", "json"},   {"a.jsonl", "json"},   {"a.parquet", "parquet"},  {"a.pq", "parquet"},      {"a.geoparquet", "parquet"},
-	    {"a.xlsx", "xlsx"},       {"a.XLSM", "xlsx"},    {"a.shp", "ogr"},          {"a.gpkg", "ogr"},        {"a.fgb", "ogr"},
-	    {"a.kml", "ogr"},         {"a.xls", "ogr"},      {"a.zip", "ogr"},          {"a.dbf", "ogr"},
+		{"a.csv", "csv"},         {"a.CSV", "csv"},       {"a.tsv", "csv"},
+		{"a.txt", "csv"},         {"a.csv.gz", "csv"},    {"a.CSV.ZST", "csv"},
+		{"a.json", "json"},       {"a.geo.json", "json"}, {"a.geojson", "json"},
+		{"a.ndjson", "json"},     {"a.jsonl.gz", "json"}, {"a.jsonl", "json"},
+		{"a.parquet", "parquet"}, {"a.pq", "parquet"},    {"a.geoparquet", "parquet"},
+		{"a.xlsx", "xlsx"},       {"a.XLSM", "xlsx"},     {"a.shp", "ogr"},
+		{"a.gpkg", "ogr"},        {"a.fgb", "ogr"},       {"a.kml", "ogr"},
+		{"a.xls", "ogr"},         {"a.zip", "ogr"},       {"a.dbf", "ogr"},
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		assert_string_equal(CHOICE(names[i][0], "PAR1"), names[i][1]);
@@ -255,15 +258,16 @@ static void reader_by_content(void **state)
 	assert_string_equal(CHOICE("stdin", "<?xml version=\"1.0\"?><kml>"), "ogr");
 	assert_string_equal(CHOICE("queue.2025", "id,name\n"), "csv");
 	/* gzip of "[1]" */
-	assert_string_equal(CHOICE("data.gz", "\x1f\x8b\x08\0\0\0\0\0\0\x03\x8b\x36\x8c\x05\0\x56\x1d\x94\x8c\x03\0\0\0"), "json");
+	assert_string_equal(CHOICE("data.gz", "\x1f\x8b\x08\0\0\0\0\0\0\x03\x8b\x36\x8c\x05\0\x56\x1d\x94\x8c\x03\0\0\0"),
+						"json");
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-	    TEST(one_file), TEST(standard_input), TEST(named_pipe), TEST(folders), TEST(shapefile), TEST(file_geodatabase),
-	    TEST(reader_by_name), TEST(reader_by_content),
+		TEST(one_file),  TEST(standard_input),   TEST(named_pipe),     TEST(folders),
+		TEST(shapefile), TEST(file_geodatabase), TEST(reader_by_name), TEST(reader_by_content),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
