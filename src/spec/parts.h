@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How the files of this folder share the work: each reads one part of the spec into its struct (columns.c, blocks.c,
- * geometry.c, policies.c), spec.c puts them together, validate.c holds the rules that need more than one part, and
+ * geometry_spec.c, policies.c), spec.c puts them together, validate.c holds the rules that need more than one part, and
  * spec_digest.c says what of it matters. Private to src/spec. */
 #ifndef RECLOSER_SPEC_PARTS_H
 #define RECLOSER_SPEC_PARTS_H
