@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/call.h"
+
+#include "base/hive.h"
+#include "engine/functions.h"
+
+recloser_status call_run(call_work *work, const void *options, recloser_result **out, recloser_error *error)
+{
+	recloser_error own;
+	if (!error)
+		error = &own;
+	error_clear(error);
+	if (out)
+		*out = NULL;
+	struct arena *const arena = arena_new(NULL);
+	if (!arena)
+		return error_set(error, RECLOSER_IO, "memory", "out of memory");
+	if (setjmp(*arena_guard(arena)) != 0) {
+		arena_free(arena);
+		return error_set(error, RECLOSER_IO, "memory", "out of memory");
+	}
+	recloser_status status = work(arena, options, out, error);
+	arena_free(arena);
+	return status;
+}
+
+recloser_status call_open(struct arena *arena, const char *spec_path, struct spec **spec, struct dataset **dataset, recloser_error *error)
+{
+	RC_TRY(spec_read(arena, spec_path, spec, error));
+	return dataset_open(arena, fs_posix(arena), (*spec)->root, (*spec)->dataset, dataset, error);
+}
+
+recloser_status call_engine(struct arena *arena, const recloser_common *common, struct engine **out, recloser_error *error)
+{
+	struct engine_options options = {.threads = common->threads, .memory_bytes = common->memory_bytes};
+	RC_TRY(engine_open(arena, &options, out, error));
+	RC_TRY(functions_register(*out, error));
+	return engine_run(*out, "set up the engine", "SET enable_geoparquet_conversion = false", error);
+}
+
+recloser_status call_partitions(struct arena *arena, struct dataset *dataset, const char *const *wanted, size_t count,
+                                struct strings *out, recloser_error *error)
+{
+	struct strings all = {0};
+	RC_TRY(ledger_partitions(dataset, arena, &all, error));
+	for (size_t k = 0; k < count; k++) {
+		bool hit = false;
+		for (size_t i = 0; i < all.count; i++)
+			hit |= partition_within(all.at[i], wanted[k]);
+		if (!hit) {
+			error_set(error, RECLOSER_USAGE, "cli.partition", "the dataset has no partition %s", wanted[k]);
+			return error_hint(error, all.count ? "it has, for instance, %s" : "nothing was loaded into it yet%s", all.count ? all.at[0] : "");
+		}
+	}
+	for (size_t i = 0; i < all.count; i++) {
+		bool hit = count == 0;
+		for (size_t k = 0; k < count; k++)
+			hit |= partition_within(all.at[i], wanted[k]);
+		if (hit)
+			strings_add(arena, out, all.at[i]);
+	}
+	return RECLOSER_OK;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * recloser_verify: what is live, read again, against what its records say. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "partition/part.h"
+#include "report/result.h"
+#include "run/call.h"
+
+struct verifying {
+	struct arena *arena;
+	const recloser_verify_options *options;
+	struct spec *spec;
+	struct dataset *dataset;
+	struct engine *engine; /* NULL: quick */
+	json_t *partitions;
+	struct text text;
+	uint64_t rows, bytes, faults;
+};
+
+/* From the page cache a read proves what was written, not what the disk kept. */
+static void drop_cache(const char *path)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		return;
+	posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+	close(descriptor);
+}
+
+static struct batch_column *record_columns(struct arena *arena, const struct spec *spec, const struct record *record, size_t *count,
+                                           bool *geometry)
+{
+	const json_t *schema = json_object_get(record->json, "schema");
+	struct batch_column *columns = arena_array(arena, json_array_size(schema) + 1, sizeof *columns);
+	*count = json_array_size(schema);
+	*geometry = json_get_text(record->json, "geo") != NULL;
+	for (size_t i = 0; i < *count; i++) {
+		const json_t *column = json_array_get(schema, i);
+		columns[i] = (struct batch_column){.name = json_get_text(column, "name"), .type = json_get_text(column, "type")};
+		columns[i].partition = strings_has(&spec->partition, columns[i].name);
+	}
+	return *count ? columns : NULL;
+}
+
+static recloser_status read_back(struct verifying *v, const struct record *record, const char *file, struct strings *faults,
+                                 recloser_error *error)
+{
+	char sha256[SHA256_HEX];
+	recloser_error problem = {0};
+	if (v->options->cold)
+		drop_cache(file);
+	if (sha256_file(file, sha256, NULL, &problem) != RECLOSER_OK)
+		strings_add(v->arena, faults, arena_strdup(v->arena, problem.what));
+	else if (strcmp(sha256, record->sha256) != 0)
+		strings_add(v->arena, faults, arena_printf(v->arena, "SHA-256 is %s, the record says %s", sha256, record->sha256));
+	struct part_check check = {.engine = v->engine, .spec = v->spec, .file = file, .path = record->partition, .rows = (int64_t)record->rows,
+	                           .fingerprint = record->content_fingerprint, .geo = json_get_text(record->json, "geo"), .order = true,
+	                           .crs_id = json_get_text(record->json, "crs_id")};
+	if (json_is_true(json_object_get(record->json, "rebuilt")) || strcmp(record->kind, "adopted") == 0)
+		check.rows = json_is_integer(json_object_get(json_object_get(record->json, "file"), "rows")) ? check.rows : -1;
+	check.columns = record_columns(v->arena, v->spec, record, &check.column_count, &check.has_geometry);
+	return part_verify(v->arena, &check, faults, NULL, NULL, error);
+}
+
+static void note(struct verifying *v, const struct record *record, const char *partition, const struct strings *faults)
+{
+	json_t *json = json_new_object(v->arena);
+	json_put_text(v->arena, json, "partition", partition);
+	json_put_text(v->arena, json, "outcome", faults->count ? "fault" : "sound");
+	json_put_int(v->arena, json, "seq", record ? record->seq : 0);
+	json_put_int(v->arena, json, "rows", record ? (int64_t)record->rows : 0);
+	json_put_int(v->arena, json, "bytes", record ? (int64_t)record->bytes : 0);
+	json_put_text(v->arena, json, "sha256", record ? record->sha256 : NULL);
+	json_put(v->arena, json, "faults", result_strings(v->arena, faults->at, faults->count));
+	json_add(v->arena, v->partitions, json);
+	for (size_t i = 0; i < faults->count; i++)
+		text_addf(&v->text, "  %s   %s\n", *partition ? partition : "(one file)", faults->at[i]);
+	v->faults += faults->count;
+}
+
+static recloser_status verify_one(struct verifying *v, const char *partition, recloser_error *error)
+{
+	struct record *record;
+	enum live_state live;
+	struct strings faults = {0};
+	struct arena *all = v->arena;
+	RC_TRY(ledger_newest(v->dataset, all, partition, &record, error));
+	if (!record) {
+		strings_add(all, &faults, "it has records, but none of a version that went live");
+		note(v, record, partition, &faults);
+		return RECLOSER_OK;
+	}
+	RC_TRY(live_state(v->dataset, all, partition, record, &live, error));
+	if (live == LIVE_MISSING)
+		strings_add(all, &faults, arena_printf(all, "the live file is missing; `recloser restore` can bring seq %" PRId64 " back", record->seq));
+	else if (live == LIVE_FOREIGN)
+		strings_add(all, &faults, arena_printf(all, "the live file is not the version of its newest record, seq %" PRId64, record->seq));
+	if (v->engine && live != LIVE_MISSING)
+		RC_TRY(read_back(v, record, live_path(v->dataset, all, partition), &faults, error));
+	v->rows += record->rows;
+	v->bytes += record->bytes;
+	note(v, record, partition, &faults);
+	return RECLOSER_OK;
+}
+
+static recloser_status verify(struct arena *arena, const void *given, recloser_result **out, recloser_error *error)
+{
+	struct verifying v = {.arena = arena, .options = given, .text = text_on(arena)};
+	double started = clock_monotonic();
+	struct strings partitions = {0};
+	RC_TRY(call_open(arena, v.options->common.spec_path, &v.spec, &v.dataset, error));
+	RC_TRY(call_partitions(arena, v.dataset, v.options->partitions, v.options->partition_count, &partitions, error));
+	if (!v.options->quick)
+		RC_TRY(call_engine(arena, &v.options->common, &v.engine, error));
+	v.partitions = json_new_array(arena);
+	text_addf(&v.text, "%s  %zu partition%s\n", v.spec->dataset, partitions.count, partitions.count == 1 ? "" : "s");
+	for (size_t i = 0; i < partitions.count; i++) {
+		if (v.options->common.progress)
+			v.options->common.progress(v.options->common.progress_arg, &(recloser_progress){.phase = "verify", .partitions = i,
+			    .partitions_total = partitions.count});
+		RC_TRY(verify_one(&v, partitions.at[i], error));
+	}
+	if (v.options->expect_rows >= 0 && (uint64_t)v.options->expect_rows != v.rows) {
+		text_addf(&v.text, "  %" PRIu64 " rows, %" PRId64 " expected\n", v.rows, v.options->expect_rows);
+		v.faults++;
+	}
+	text_addf(&v.text, "%s rows, %s, %s   %.1f s\n", text_count(arena, v.rows), text_bytes(arena, v.bytes),
+	          v.faults ? arena_printf(arena, "%" PRIu64 " fault%s", v.faults, v.faults == 1 ? "" : "s")
+	                   : v.options->quick ? "sizes, times and inodes as recorded" : "all as recorded", clock_monotonic() - started);
+	json_t *json = json_new_object(arena);
+	json_put_text(arena, json, "dataset", v.spec->dataset);
+	json_put_text(arena, json, "outcome", v.faults ? "fault" : "sound");
+	json_put_int(arena, json, "rows", (int64_t)v.rows);
+	json_put_int(arena, json, "bytes", (int64_t)v.bytes);
+	json_put_int(arena, json, "faults", (int64_t)v.faults);
+	if (v.options->expect_rows >= 0)
+		json_put_int(arena, json, "expected_rows", v.options->expect_rows);
+	json_put(arena, json, "partitions", v.partitions);
+	*out = result_new(arena, json, v.text.at);
+	if (v.faults == 0)
+		return RECLOSER_OK;
+	error_set(error, RECLOSER_FAULT, "verify.fault", "%" PRIu64 " fault%s found in what is stored", v.faults, v.faults == 1 ? "" : "s");
+	return error_hint(error, "the report names each with its partition; earlier versions are in the archive");
+}
+
+recloser_status recloser_verify(const recloser_verify_options *options, recloser_result **out, recloser_error *error)
+{
+	return call_run(verify, options, out, error);
+}
