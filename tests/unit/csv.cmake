@@ -8,7 +8,9 @@ function(source_test name)
   add_test(NAME unit.${name} COMMAND test_${name})
   set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 300)
 endfunction()
-source_test(csv unit/csv_double.c ${source_dir}/csv.c ${source_dir}/csv_layout.c ${source_dir}/csv_field.c
-  ${source_dir}/csv_read.c ${source_dir}/source.c ${text_sources})
+foreach(name csv csv_layout csv_same)
+  source_test(${name} unit/csv_double.c unit/csv_bench.c ${source_dir}/csv.c ${source_dir}/csv_layout.c
+    ${source_dir}/csv_field.c ${source_dir}/csv_read.c ${source_dir}/source.c ${text_sources})
+endforeach()
 source_test(bytes ${text_sources})
 source_test(input ${source_dir}/input.c ${source_dir}/dispatch.c ${source_dir}/encoding.c ${source_dir}/unpack.c ${source_dir}/spool.c)
