@@ -11,7 +11,7 @@
  *         if (!json_scan_value(&scan, &value)) break;
  *     if (scan.wrong) ...
  *
- * Nothing here allocates (very long numbers aside). The text must be valid UTF-8. */
+ * Nothing here allocates, but for the conversion of very long numbers. The text must be valid UTF-8. */
 #ifndef RECLOSER_BASE_JSON_SCAN_H
 #define RECLOSER_BASE_JSON_SCAN_H
 
@@ -60,7 +60,7 @@ bool json_scan_fail(struct json_scan *scan, const char *wrong);
 size_t json_unescape(const struct value *value, char *out);
 bool value_is(const struct value *value, const char *text); /* a text that means `text` */
 
-/* The nearest double, whatever the locale. `number` is a VALUE_INTEGER or VALUE_NUMBER. */
+/* The nearest double, infinite when there is none. `number` is a VALUE_INTEGER or VALUE_NUMBER. */
 double value_double(const struct value *number);
 /* Does the nearest double, printed with as many digits as the source has, spell the same number? */
 bool value_exact(const struct value *number);
