@@ -12,10 +12,15 @@ struct recloser_result {
 
 struct recloser_result *result_new(struct arena *arena, const json_t *json, const char *text)
 {
+	return result_of_texts(json_text(arena, json), text);
+}
+
+struct recloser_result *result_of_texts(const char *json, const char *text)
+{
 	struct recloser_result *result = calloc(1, sizeof *result);
 	if (!result)
 		return NULL;
-	result->json = strdup(json_text(arena, json));
+	result->json = strdup(json);
 	result->text = strdup(text);
 	if (result->json && result->text)
 		return result;

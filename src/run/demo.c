@@ -23,7 +23,7 @@
 #include "base/number.h"
 #include "engine/engine.h"
 #include "run/demo_data.h"
-#include "run/result.h"
+#include "report/result.h"
 
 struct demo {
 	struct arena *arena;
@@ -437,7 +437,7 @@ static recloser_status give(struct demo *demo, recloser_status status, recloser_
 	json_put_text(demo->arena, demo->figures, "outcome", status == RECLOSER_OK ? "done" : "failed");
 	json_put_text(demo->arena, demo->figures, "directory", demo->directory);
 	json_put(demo->arena, demo->figures, "error", status == RECLOSER_OK ? json_null() : error_as_json(demo->arena, error));
-	*out = result_new(json_text(demo->arena, demo->figures), demo->told.at);
+	*out = result_of_texts(json_text(demo->arena, demo->figures), demo->told.at);
 	if (*out == NULL && status == RECLOSER_OK)
 		return error_set(error, RECLOSER_IO, "memory", "out of memory");
 	return status;
