@@ -29,19 +29,20 @@ struct content {
 	uint64_t sum[2];            /* low, high */
 	uint64_t key_null, geometry_null, geometry_faults;
 	enum wkb_fault first_fault;
-	struct wkb_facts geometry;
+	struct wkb_facts geometry;  /* of the sound ones; `standard`: each is in the stored form */
 	uint64_t duplicate_keys;    /* keys that occur more than once (128-bit digests of the keys compared) */
 	char fingerprint[80];       /* "c1:<64 digits>" */
 };
 
-/* Register the aggregate as `name` on this engine for this schema. It takes one argument a column in the order of the schema
- * and returns a VARCHAR that content_read understands. With is_key set on a column, keys are collected and checked for doubles.
+/* Register the aggregate as `name` on this engine for this schema; the same name again is fine for the same schema only. It
+ * takes one argument a column in the order of the schema and returns a VARCHAR that content_read understands, one for each
+ * group of a GROUP BY. With is_key set on a column, keys are collected and checked for doubles.
  * RECLOSER_USAGE with the column's name when a type has no canonical form (INTERVAL, BIT, TIMETZ, HUGEINT, UNION). */
 recloser_status content_register(struct engine *engine, struct arena *arena, const char *name,
                                  const struct content_schema *schema, recloser_error *error) RC_CHECKED;
 /* The call: name("a", "b", ...). */
 const char *content_call(struct arena *arena, const char *name, const struct content_schema *schema);
-/* Read what the aggregate returned (NULL: no rows) and finish the fingerprint. */
+/* Read what the aggregate returned; no rows have a fingerprint too. NULL (no group at all) gives zeros and "". */
 recloser_status content_read(struct arena *arena, const struct content_schema *schema, const char *returned,
                              struct content *out, recloser_error *error) RC_CHECKED;
 

@@ -18,6 +18,12 @@ struct offered {
 	recloser_error failure;
 };
 
+/* A content pass that the engine knows by `name`, and for what: the same may be asked for again. */
+struct content_name {
+	struct content_name *next;
+	char *name, *schema;
+};
+
 /* What all connections to one database have in common. Counted, since the arenas of connections may go in any order. */
 struct engine_shared {
 	duckdb_database database;
@@ -25,6 +31,7 @@ struct engine_shared {
 	int connections;
 	uint64_t last_id;
 	struct offered *offered;
+	struct content_name *content_names;
 };
 
 struct engine {

@@ -32,6 +32,13 @@ static void shared_release(struct engine_shared *shared)
 		free(shared->offered);
 		shared->offered = next;
 	}
+	while (shared->content_names) {
+		struct content_name *next = shared->content_names->next;
+		free(shared->content_names->name);
+		free(shared->content_names->schema);
+		free(shared->content_names);
+		shared->content_names = next;
+	}
 	pthread_mutex_destroy(&shared->lock);
 	free(shared);
 }
