@@ -4,22 +4,24 @@
 #include "base/hive.h"
 #include "engine/functions.h"
 
+static recloser_status guarded(struct arena *arena, call_work *work, const void *options, recloser_result **out, recloser_error *error)
+{
+	if (setjmp(*arena_guard(arena)) == 0)
+		return work(arena, options, out, error);
+	return error_set(error, RECLOSER_IO, "memory", "out of memory");
+}
+
 recloser_status call_run(call_work *work, const void *options, recloser_result **out, recloser_error *error)
 {
 	recloser_error own;
-	if (!error)
-		error = &own;
-	error_clear(error);
+	recloser_error *told = error ? error : &own;
+	error_clear(told);
 	if (out)
 		*out = NULL;
-	struct arena *const arena = arena_new(NULL);
+	struct arena *arena = arena_new(NULL);
 	if (!arena)
-		return error_set(error, RECLOSER_IO, "memory", "out of memory");
-	if (setjmp(*arena_guard(arena)) != 0) {
-		arena_free(arena);
-		return error_set(error, RECLOSER_IO, "memory", "out of memory");
-	}
-	recloser_status status = work(arena, options, out, error);
+		return error_set(told, RECLOSER_IO, "memory", "out of memory");
+	recloser_status status = guarded(arena, work, options, out, told);
 	arena_free(arena);
 	return status;
 }

@@ -13,7 +13,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,8 +21,9 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "engine/engine.h"
-#include "run/demo_data.h"
 #include "report/result.h"
+#include "run/call.h"
+#include "run/demo_data.h"
 
 struct demo {
 	struct arena *arena;
@@ -443,27 +443,18 @@ static recloser_status give(struct demo *demo, recloser_status status, recloser_
 	return status;
 }
 
-recloser_status recloser_demo(const recloser_demo_options *options, recloser_result **out, recloser_error *error)
+static recloser_status demonstrate(struct arena *arena, const void *options, recloser_result **out, recloser_error *error)
 {
-	recloser_error unasked;
-	if (error == NULL)
-		error = &unasked;
-	error_clear(error);
-	*out = NULL;
-	struct arena *arena = arena_new(NULL);
-	if (arena == NULL)
-		return error_set(error, RECLOSER_IO, "memory", "out of memory");
-	if (setjmp(*arena_guard(arena)) != 0) {
-		arena_free(arena);
-		return error_set(error, RECLOSER_IO, "memory", "out of memory");
-	}
 	struct demo *demo = arena_alloc(arena, sizeof *demo);
 	demo->arena = arena;
 	demo->options = options;
 	recloser_status status = begin(demo, error);
 	if (status == RECLOSER_OK)
 		status = run(demo, error);
-	status = give(demo, status, out, error);
-	arena_free(arena);
-	return status;
+	return give(demo, status, out, error);
+}
+
+recloser_status recloser_demo(const recloser_demo_options *options, recloser_result **out, recloser_error *error)
+{
+	return call_run(demonstrate, options, out, error);
 }

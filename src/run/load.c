@@ -105,23 +105,25 @@ static recloser_status load(struct arena *arena, const recloser_load_options *op
 	return status;
 }
 
+static recloser_status guarded(struct arena *arena, const recloser_load_options *options, recloser_result **out, recloser_error *error)
+{
+	volatile int decided = 0;
+	if (setjmp(*arena_guard(arena)) == 0)
+		return load(arena, options, &decided, out, error);
+	error_set(error, decided ? RECLOSER_UNCLEAR : RECLOSER_IO, "memory", "out of memory");
+	return error_hint(error, decided ? "the commit may be decided: run again, the next command finishes it" : "nothing was changed");
+}
+
 recloser_status recloser_load(const recloser_load_options *options, recloser_result **out, recloser_error *error)
 {
 	recloser_error own;
-	volatile int decided = 0;
-	if (!error)
-		error = &own;
-	error_clear(error);
+	recloser_error *told = error ? error : &own;
+	error_clear(told);
 	*out = NULL;
-	struct arena *const arena = arena_new(NULL);
+	struct arena *arena = arena_new(NULL);
 	if (!arena)
-		return error_set(error, RECLOSER_IO, "memory", "out of memory");
-	if (setjmp(*arena_guard(arena)) != 0) {
-		arena_free(arena);
-		error_set(error, decided ? RECLOSER_UNCLEAR : RECLOSER_IO, "memory", "out of memory");
-		return error_hint(error, decided ? "the commit may be decided: run again, the next command finishes it" : "nothing was changed");
-	}
-	recloser_status status = load(arena, options, &decided, out, error);
+		return error_set(told, RECLOSER_IO, "memory", "out of memory");
+	recloser_status status = guarded(arena, options, out, told);
 	arena_free(arena);
 	return status;
 }

@@ -115,7 +115,7 @@ static json_t *config_of(struct run *run)
 	struct arena *arena = run->arena;
 	json_t *config = json_new_object(arena), *identity = json_new_array(arena), *crs = NULL;
 	recloser_error ignored = {0};
-	json_put_int(arena, config, "format", 1);
+	json_put_int(arena, config, "format_version", 1);
 	json_put_text(arena, config, "dataset", run->spec->dataset);
 	json_t *partition = json_new_array(arena);
 	for (size_t i = 0; i < run->spec->partition.count; i++)
