@@ -2,14 +2,14 @@
  * The commit protocol on a file system. docs/protocol.md maps each step to code, model and tests; model/ checks it.
  *
  * What it must survive. Processes may be killed or stopped at any instruction, and go on at any later time. Power may fail:
- * then data that was not synced is garbage, each name that was not synced survives or not by itself, and a rename survives as
- * a whole (a journalled file system). Two writers may work at once. Locks may be missing, or be lost by a living holder.
+ * then data that was not synced is garbage, each name that was not synced survives or not by itself, and a rename survives
+ * as a whole (a journalled file system). Two writers may work at once. Locks may be missing, or be lost by a living holder.
  * link and rename may report a failure of what they did. Other programs may replace live files. A file that is decided and
  * synced is never corrupted by the disk: verify looks for that, the protocol does not.
  *
  * What it keeps. Live bytes are the truth and the ledger explains them. Each partition is the old or the new version, whole;
- * a run is decided as a whole by one exclusive link, and nothing decided is undone: whoever comes next finishes it. No safety
- * rests on a lock, a lease or a clock. Every version is archived before it becomes live.
+ * a run is decided as a whole by one exclusive link, and nothing decided is undone: whoever comes next finishes it. No
+ * safety rests on a lock, a lease or a clock. Every version is archived before it becomes live.
  *
  *   0   staging, archive, ledger and targets are on one mount, and names fit; what is missing here is known     staging.c
  *   1   stage and verify, without the lock; `alive` is locked; syncfs's descriptor is open before the first byte
@@ -56,14 +56,15 @@ static recloser_status decide(struct session *session, struct plan *plan, bool *
 		return RECLOSER_OK;
 	if (error && status != RECLOSER_OK)
 		*error = problem;
-	return status != RECLOSER_OK ? status
-	                             : error_set(error, RECLOSER_IO, "commit.staging_gone", "the staging of this run was removed");
+	return status != RECLOSER_OK
+			   ? status
+			   : error_set(error, RECLOSER_IO, "commit.staging_gone", "the staging of this run was removed");
 }
 
 /* ---- steps 8 and 9 ---- */
 
 static recloser_status look_at_live(struct session *session, const struct planned *planned, struct commit_report *report,
-                                    recloser_error *error)
+									recloser_error *error)
 {
 	struct arena *arena = session->arena;
 	bool there, same;
@@ -74,8 +75,11 @@ static recloser_status look_at_live(struct session *session, const struct planne
 	struct record *newest;
 	RC_TRY(ledger_newest(session->dataset, arena, planned->partition, &newest, error));
 	if (!newest || newest->seq == planned->seq) /* a later version of ours would have a record */
-		strings_add(arena, &report->warnings, arena_printf(arena, "%s: version %lld was replaced by another program at once; it "
-		                                                  "is in the archive", planned->partition, (long long)planned->seq));
+		strings_add(arena, &report->warnings,
+					arena_printf(arena,
+								 "%s: version %lld was replaced by another program at once; it "
+								 "is in the archive",
+								 planned->partition, (long long)planned->seq));
 	return RECLOSER_OK;
 }
 
@@ -88,7 +92,8 @@ static enum entry_outcome outcome_of(const struct planned *planned)
 	return planned->base.seq ? ENTRY_REPLACED : ENTRY_NEW;
 }
 
-static recloser_status report_entries(struct session *session, struct plan *plan, struct commit_report *report, recloser_error *error)
+static recloser_status report_entries(struct session *session, struct plan *plan, struct commit_report *report,
+									  recloser_error *error)
 {
 	bool conflict = false;
 	for (size_t i = 0; i < plan->count; i++) {
@@ -105,21 +110,23 @@ static recloser_status report_entries(struct session *session, struct plan *plan
 	}
 	if (!conflict)
 		return RECLOSER_OK;
-	error_set(error, RECLOSER_CONFLICT, "commit.overtaken", "another writer was first in some partitions, or staging was removed");
+	error_set(error, RECLOSER_CONFLICT, "commit.overtaken",
+			  "another writer was first in some partitions, or staging was removed");
 	return error_hint(error, "run the same load again");
 }
 
 static recloser_status unclear(const struct plan *plan, const recloser_error *reason, recloser_error *error)
 {
-	error_set(error, RECLOSER_UNCLEAR, "commit.not_durable", "commit %lld is decided, but it is not known to be complete: %s",
-	          (long long)plan->number, reason->what);
+	error_set(error, RECLOSER_UNCLEAR, "commit.not_durable",
+			  "commit %lld is decided, but it is not known to be complete: %s", (long long)plan->number, reason->what);
 	error_where(error, "%s", reason->where);
 	return error_hint(error, "run any writing command again, for instance recloser recover: it finishes what was decided");
 }
 
 /* ---- the run ---- */
 
-static recloser_status after_decision(struct staging *staging, struct plan *plan, struct commit_report *report, recloser_error *error)
+static recloser_status after_decision(struct staging *staging, struct plan *plan, struct commit_report *report,
+									  recloser_error *error)
 {
 	recloser_error reason = {0};
 	struct session *session = &staging->session;
@@ -138,7 +145,7 @@ static recloser_status after_decision(struct staging *staging, struct plan *plan
 }
 
 static recloser_status config_to_write(struct session *session, const struct commit_options *options, const json_t **out,
-                                       recloser_error *error)
+									   recloser_error *error)
 {
 	json_t *there;
 	const char *path = path_control(session->dataset, session->arena, "dataset.json");
@@ -195,7 +202,7 @@ static recloser_status run_locked(struct plan_request *request, recloser_error *
 }
 
 recloser_status commit_run(struct staging *staging, struct arena *arena, struct entry *entries, size_t count,
-                           const struct commit_options *options, struct commit_report *report, recloser_error *error)
+						   const struct commit_options *options, struct commit_report *report, recloser_error *error)
 {
 	struct session *session = &staging->session;
 	struct plan_request request = {staging, entries, count, options, report, 0, NULL};

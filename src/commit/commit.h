@@ -31,8 +31,8 @@ struct dataset {
 };
 #define DATASET_FORMAT_VERSION 1 /* member "format_version" of dataset.json, which the maker of `config` puts there */
 /* RECLOSER_USAGE for a dataset.json of a newer format version; RECLOSER_IO for one that can't be read. */
-recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *root, const char *name,
-                             struct dataset **out, recloser_error *error) RC_CHECKED;
+recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *root, const char *name, struct dataset **out,
+							 recloser_error *error) RC_CHECKED;
 
 /* ---- versions ---- */
 
@@ -40,7 +40,7 @@ recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *roo
 struct record {
 	const char *partition; /* "state=TX/month=2026-07", "" for an unpartitioned dataset */
 	int64_t seq;
-	const char *kind;      /* version, restored, adopted, void */
+	const char *kind;                                                     /* version, restored, adopted, void */
 	const char *run, *loaded_at, *sha256, *content_fingerprint, *archive; /* archive: relative to the control directory */
 	uint64_t bytes, rows;
 	json_t *json;
@@ -48,11 +48,12 @@ struct record {
 
 /* The newest record that is no void, or NULL. Records of adopted files may lack rows (0) and content_fingerprint (NULL). */
 recloser_status ledger_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **out,
-                              recloser_error *error) RC_CHECKED;
+							  recloser_error *error) RC_CHECKED;
 recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
-                            struct record **out, recloser_error *error) RC_CHECKED; /* NULL when there is none */
+							struct record **out, recloser_error *error) RC_CHECKED; /* NULL when there is none */
 /* All partitions that have a record, sorted. */
-recloser_status ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out, recloser_error *error) RC_CHECKED;
+recloser_status ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out,
+								  recloser_error *error) RC_CHECKED;
 
 enum live_state {
 	LIVE_NONE,    /* no record and no file */
@@ -62,7 +63,7 @@ enum live_state {
 };
 /* Size, mtime and inode first, SHA-256 when they differ. `record` (may be NULL) is the newest record. */
 recloser_status live_state(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
-                           enum live_state *out, recloser_error *error) RC_CHECKED;
+						   enum live_state *out, recloser_error *error) RC_CHECKED;
 const char *live_path(struct dataset *dataset, struct arena *arena, const char *partition);
 
 /* ---- one run ---- */
@@ -71,14 +72,16 @@ struct staging;
 /* Probe the file system once, make _recloser/<name>/staging/<run>/, take its `alive` lock, open the descriptor for syncfs.
  * RECLOSER_IO (exit 6) before anything changes when staging, archive, ledger and target do not lie on one file system. */
 recloser_status staging_begin(struct dataset *dataset, struct arena *arena, const char *run, struct staging **out,
-                              recloser_error *error) RC_CHECKED;
-/* The path the engine writes the partition's file to; its directory is made. Call staging_hold when it is complete (or before
- * the first byte, with the file created) so that a write-back error can't be lost. */
-recloser_status staging_file(struct staging *staging, const char *partition, const char **path, recloser_error *error) RC_CHECKED;
+							  recloser_error *error) RC_CHECKED;
+/* The path the engine writes the partition's file to; its directory is made. Call staging_hold when it is complete (or
+ * before the first byte, with the file created) so that a write-back error can't be lost. */
+recloser_status staging_file(struct staging *staging, const char *partition, const char **path,
+							 recloser_error *error) RC_CHECKED;
 recloser_status staging_hold(struct staging *staging, const char *partition, recloser_error *error) RC_CHECKED;
 recloser_status staging_drop(struct staging *staging, const char *partition, recloser_error *error) RC_CHECKED;
 /* Instead of staging_file and staging_hold: the staged file is an archived version (record.archive), for kind "restored". */
-recloser_status staging_link(struct staging *staging, const char *partition, const char *archived, recloser_error *error) RC_CHECKED;
+recloser_status staging_link(struct staging *staging, const char *partition, const char *archived,
+							 recloser_error *error) RC_CHECKED;
 const char *staging_directory(const struct staging *staging); /* for spilling and spooling */
 /* Forget everything staged: after a refusal or a dry run. Best effort, never fails; does nothing once the run is decided. */
 void staging_abandon(struct staging *staging);
@@ -87,13 +90,15 @@ enum entry_outcome { ENTRY_PENDING, ENTRY_NEW, ENTRY_REPLACED, ENTRY_RESTORED, E
 
 struct entry {
 	const char *partition;
-	const char *kind;        /* "version" or "restored" */
+	const char *kind; /* "version" or "restored" */
 	char sha256[SHA256_HEX];
 	uint64_t bytes;
-	const char *content_fingerprint; /* equal to the base's: unchanged. NULL: equal bytes only, which is how a rewrite is forced */
-	int64_t base_seen;       /* seq that the guards looked at; 0: none */
-	const char *base_sha256; /* bytes that the guards looked at, where a file that no record describes was live; may be NULL */
-	json_t *record;          /* complete but for seq, base, loaded_at, archive and kind, which the commit fills in */
+	const char
+		*content_fingerprint; /* equal to the base's: unchanged. NULL: equal bytes only, which is how a rewrite is forced */
+	int64_t base_seen;        /* seq that the guards looked at; 0: none */
+	const char
+		*base_sha256; /* bytes that the guards looked at, where a file that no record describes was live; may be NULL */
+	json_t *record;   /* complete but for seq, base, loaded_at, archive and kind, which the commit fills in */
 	/* out */
 	int64_t seq;
 	const char *loaded_at, *archive;
@@ -102,62 +107,67 @@ struct entry {
 
 struct commit_options {
 	double wait_seconds;
-	/* The base of `entry` is not what the guards saw: look again. `base` may be NULL. May set entry->outcome to ENTRY_UNCHANGED
-	 * to leave it out, or return a status to give up the run. */
+	/* The base of `entry` is not what the guards saw: look again. `base` may be NULL. May set entry->outcome to
+	 * ENTRY_UNCHANGED to leave it out, or return a status to give up the run. */
 	recloser_status (*look_again)(void *arg, struct entry *entry, const struct record *base, recloser_error *error);
 	void (*waiting)(void *arg, const char *holder); /* told once a second while the lock is held by another */
 	/* A file that no record describes is to be recorded as adopted: add what reading it tells (rows, schema, totals,
-	 * content_fingerprint) to `record`. May be NULL. A failure is noted in the record; the bytes are adopted all the same. */
+	 * content_fingerprint) to `record`. May be NULL. A failure is noted in the record; the bytes are adopted all the same.
+	 */
 	recloser_status (*describe)(void *arg, const char *partition, const char *path, json_t *record, recloser_error *error);
 	void *arg;
 	json_t *config; /* dataset.json to be written before the first commit; NULL: there already */
 };
 
 struct commit_report {
-	int64_t number;           /* commit number; 0: nothing was to be committed */
+	int64_t number; /* commit number; 0: nothing was to be committed */
 	const char *loaded_at;
-	struct strings adopted;   /* partitions whose foreign bytes were adopted */
+	struct strings adopted; /* partitions whose foreign bytes were adopted */
 	struct strings warnings;
 };
 
-/* Statuses: OK; CONFLICT (exit 5, staging gone); IO (exit 6, nothing changed); UNCLEAR (exit 7, decided but not yet durable or
- * not yet live). Each entry's outcome says what the ledger says. The staging directory is gone afterwards (but for UNCLEAR), so
- * control_adopt what else was staged there before. wait_seconds at or below 0: do not wait. */
+/* Statuses: OK; CONFLICT (exit 5, staging gone); IO (exit 6, nothing changed); UNCLEAR (exit 7, decided but not yet durable
+ * or not yet live). Each entry's outcome says what the ledger says. The staging directory is gone afterwards (but for
+ * UNCLEAR), so control_adopt what else was staged there before. wait_seconds at or below 0: do not wait. */
 recloser_status commit_run(struct staging *staging, struct arena *arena, struct entry *entries, size_t count,
-                           const struct commit_options *options, struct commit_report *report, recloser_error *error) RC_CHECKED;
+						   const struct commit_options *options, struct commit_report *report,
+						   recloser_error *error) RC_CHECKED;
 
 /* ---- recovery ---- */
 
 struct recovery {
-	int64_t finished;          /* commit number that was open and is finished now; 0: none */
+	int64_t finished; /* commit number that was open and is finished now; 0: none */
 	struct strings finished_partitions;
-	struct strings swept;      /* runs whose staging was removed */
-	struct strings living;     /* runs that are still going on */
-	struct strings foreign;    /* files in the tree that are not ours */
+	struct strings swept;              /* runs whose staging was removed */
+	struct strings living;             /* runs that are still going on */
+	struct strings foreign;            /* files in the tree that are not ours */
 	struct strings adoptable, missing; /* partitions */
 	struct strings warnings;
 };
 /* What this file system can do, by trial (cached) and by its type: members hard_links, rename_new, locks, directory_sync,
- * syncfs, journal, case_sensitive, open_rename, type, name_max, and `sentences`, one for each thing that is missing. NULL when
- * nothing was loaded yet. */
-recloser_status dataset_guarantees(struct dataset *dataset, struct arena *arena, json_t **out, recloser_error *error) RC_CHECKED;
+ * syncfs, journal, case_sensitive, open_rename, type, name_max, and `sentences`, one for each thing that is missing. NULL
+ * when nothing was loaded yet. */
+recloser_status dataset_guarantees(struct dataset *dataset, struct arena *arena, json_t **out,
+								   recloser_error *error) RC_CHECKED;
 
-/* Finish and sweep; looks at the whole tree only when `deep`. Does nothing where there is no control directory, and leaves an
- * open commit to the writer that holds the lock (a warning says so). */
-recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out, recloser_error *error) RC_CHECKED;
+/* Finish and sweep; looks at the whole tree only when `deep`. Does nothing where there is no control directory, and leaves
+ * an open commit to the writer that holds the lock (a warning says so). */
+recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out,
+						recloser_error *error) RC_CHECKED;
 /* Make a lost ledger, or lost records, again from commits, archive names and live files. No other writer may be at work: the
  * lock must be free (RECLOSER_CONFLICT), and a file system without locks takes the caller's word. */
-recloser_status recover_rebuild(struct dataset *dataset, struct arena *arena, struct recovery *out, recloser_error *error) RC_CHECKED;
+recloser_status recover_rebuild(struct dataset *dataset, struct arena *arena, struct recovery *out,
+								recloser_error *error) RC_CHECKED;
 
 /* ---- small files of a run that are not part of the protocol ---- */
 
 /* Write `<control>/<relative>` whole or not at all (a temporary name, sync, rename); directories are made. */
-recloser_status control_write(struct dataset *dataset, struct arena *arena, const char *relative, const void *bytes, size_t count,
-                              recloser_error *error) RC_CHECKED;
+recloser_status control_write(struct dataset *dataset, struct arena *arena, const char *relative, const void *bytes,
+							  size_t count, recloser_error *error) RC_CHECKED;
 recloser_status control_read(struct dataset *dataset, struct arena *arena, const char *relative, char **bytes, size_t *count,
-                             recloser_error *error) RC_CHECKED; /* *bytes NULL when there is none */
+							 recloser_error *error) RC_CHECKED; /* *bytes NULL when there is none */
 /* Move a file that the engine wrote under staging to `<control>/<relative>`. */
 recloser_status control_adopt(struct dataset *dataset, struct arena *arena, const char *staged, const char *relative,
-                              recloser_error *error) RC_CHECKED;
+							  recloser_error *error) RC_CHECKED;
 
 #endif

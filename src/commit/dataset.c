@@ -13,8 +13,9 @@ static recloser_status check_format(const struct dataset *dataset, const char *p
 		return error_where(error, "%s", path);
 	}
 	if (version > DATASET_FORMAT_VERSION) {
-		error_set(error, RECLOSER_USAGE, "dataset.newer", "the dataset has format %lld; this recloser knows formats up to %d",
-		          (long long)version, DATASET_FORMAT_VERSION);
+		error_set(error, RECLOSER_USAGE, "dataset.newer",
+				  "the dataset has format %lld; this recloser knows formats up to %d", (long long)version,
+				  DATASET_FORMAT_VERSION);
 		error_where(error, "%s", path);
 		return error_hint(error, "use a newer recloser; nothing was touched");
 	}
@@ -30,7 +31,7 @@ static const char *without_slash(struct arena *arena, const char *root)
 }
 
 recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *root, const char *name, struct dataset **out,
-                             recloser_error *error)
+							 recloser_error *error)
 {
 	struct dataset *dataset = arena_alloc(arena, sizeof *dataset);
 	if (strcmp(name, "_recloser") == 0 || *name == '\0' || strchr(name, '/'))
@@ -53,7 +54,7 @@ recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *roo
 /* Make `staged` visible under its name and durable. Directory sync is refused by some file systems: then the mount's own
  * promise is all there is. */
 static recloser_status bring_in(struct dataset *dataset, struct arena *arena, const char *staged, const char *path,
-                                recloser_error *error)
+								recloser_error *error)
 {
 	struct fs *fs = dataset->fs;
 	int failed = fs->ops->rename(fs, staged, path);
@@ -65,8 +66,8 @@ static recloser_status bring_in(struct dataset *dataset, struct arena *arena, co
 	return RECLOSER_OK;
 }
 
-recloser_status control_write(struct dataset *dataset, struct arena *arena, const char *relative, const void *bytes, size_t count,
-                              recloser_error *error)
+recloser_status control_write(struct dataset *dataset, struct arena *arena, const char *relative, const void *bytes,
+							  size_t count, recloser_error *error)
 {
 	const char *path = path_control(dataset, arena, relative), *temporary;
 	RC_TRY(make_directory(dataset, arena, path_parent(arena, path), error));
@@ -78,7 +79,7 @@ recloser_status control_write(struct dataset *dataset, struct arena *arena, cons
 }
 
 recloser_status control_read(struct dataset *dataset, struct arena *arena, const char *relative, char **bytes, size_t *count,
-                             recloser_error *error)
+							 recloser_error *error)
 {
 	const char *path = path_control(dataset, arena, relative);
 	*bytes = NULL;
@@ -91,7 +92,7 @@ recloser_status control_read(struct dataset *dataset, struct arena *arena, const
 }
 
 recloser_status control_adopt(struct dataset *dataset, struct arena *arena, const char *staged, const char *relative,
-                              recloser_error *error)
+							  recloser_error *error)
 {
 	struct fs *fs = dataset->fs;
 	struct fs_file *file;

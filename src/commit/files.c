@@ -14,7 +14,8 @@ recloser_status file_look(struct dataset *dataset, const char *path, struct fs_s
 	return error_errno(error, "store.stat", failed, "look at", path);
 }
 
-recloser_status file_read_json(struct dataset *dataset, struct arena *arena, const char *path, json_t **out, recloser_error *error)
+recloser_status file_read_json(struct dataset *dataset, struct arena *arena, const char *path, json_t **out,
+							   recloser_error *error)
 {
 	char *bytes;
 	size_t count;
@@ -73,7 +74,7 @@ void remove_tree(struct fs *fs, struct arena *arena, const char *path, const cha
 }
 
 recloser_status write_temporary(struct dataset *dataset, struct arena *arena, const void *bytes, size_t count, unsigned mode,
-                                const char **path, recloser_error *error)
+								const char **path, recloser_error *error)
 {
 	struct fs *fs = dataset->fs;
 	struct fs_file *file = NULL;

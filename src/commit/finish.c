@@ -60,7 +60,7 @@ static recloser_status drop_stale(struct finisher *f, struct planned *planned, c
 }
 
 static recloser_status number_is_taken(struct finisher *f, const struct planned *planned, bool *taken, bool *ours,
-                                       recloser_error *error)
+									   recloser_error *error)
 {
 	struct record *record;
 	RC_TRY(ledger_read(f->dataset, f->arena, planned->partition, planned->seq, &record, error));
@@ -70,7 +70,7 @@ static recloser_status number_is_taken(struct finisher *f, const struct planned 
 }
 
 static recloser_status archive_staged(struct finisher *f, struct planned *planned, const char *staged, bool *go_on,
-                                      recloser_error *error)
+									  recloser_error *error)
 {
 	enum placed placed;
 	bool taken, ours;
@@ -103,8 +103,8 @@ static recloser_status archive_live(struct finisher *f, const struct planned *pl
 /* ---- F2 ---- */
 
 /* Neither base nor new: somebody replaced the file behind our back. Its bytes are kept and the record names them. */
-static recloser_status note_foreign(struct finisher *f, const struct planned *planned, const char *sha256, const char *archive,
-                                    recloser_error *error)
+static recloser_status note_foreign(struct finisher *f, const struct planned *planned, const char *sha256,
+									const char *archive, recloser_error *error)
 {
 	const char *path = path_staged_record(f->dataset, f->arena, f->plan->run, planned->partition, planned->kind), *temporary;
 	json_t *record, *note = json_new_object(f->arena);
@@ -122,7 +122,8 @@ static recloser_status note_foreign(struct finisher *f, const struct planned *pl
 	return failed && failed != ENOENT ? error_errno(error, "store.rename", failed, "replace", path) : RECLOSER_OK;
 }
 
-static recloser_status save_foreign(struct finisher *f, const struct planned *planned, const char *live, recloser_error *error)
+static recloser_status save_foreign(struct finisher *f, const struct planned *planned, const char *live,
+									recloser_error *error)
 {
 	char hex[SHA256_HEX];
 	enum placed placed;
@@ -140,7 +141,7 @@ static recloser_status save_foreign(struct finisher *f, const struct planned *pl
 
 /* rename can do its work and report a failure (a server that answered too late): the inode tells. */
 static recloser_status rename_over_live(struct finisher *f, struct planned *planned, const char *staged, uint64_t inode,
-                                        const char *live, recloser_error *error)
+										const char *live, recloser_error *error)
 {
 	struct fs_stat stat;
 	bool there;
@@ -158,7 +159,8 @@ static recloser_status rename_over_live(struct finisher *f, struct planned *plan
 	return error_errno(error, "store.rename", failed, "replace", live);
 }
 
-static recloser_status make_live(struct finisher *f, struct planned *planned, const char *staged, uint64_t inode, recloser_error *error)
+static recloser_status make_live(struct finisher *f, struct planned *planned, const char *staged, uint64_t inode,
+								 recloser_error *error)
 {
 	const char *live = live_path(f->dataset, f->arena, planned->partition);
 	struct fs_stat stat;
@@ -203,7 +205,7 @@ static recloser_status step_names(struct finisher *f, struct planned *planned, r
 /* ---- F3 ---- */
 
 static recloser_status write_late_record(struct finisher *f, struct planned *planned, const char *kind, const char *why,
-                                         recloser_error *error)
+										 recloser_error *error)
 {
 	const char *path = path_record(f->dataset, f->arena, planned->partition, planned->seq), *temporary;
 	json_t *record = record_from_plan(f->arena, f->plan, planned, kind);
@@ -242,20 +244,12 @@ static recloser_status record_version(struct finisher *f, struct planned *planne
 	RC_TRY(number_is_taken(f, planned, &taken, &ours, error));
 	if (taken || ours)
 		return RECLOSER_OK;
-	return write_late_record(f, planned, planned->kind, "the staged record was lost; this one was made from the plan", error);
+	return write_late_record(f, planned, planned->kind, "the staged record was lost; this one was made from the plan",
+							 error);
 }
 
-static recloser_status step_record(struct finisher *f, struct planned *planned, recloser_error *error)
+static recloser_status read_result(struct finisher *f, struct planned *planned, recloser_error *error)
 {
-	bool live, taken, ours;
-	if (planned->result == RESULT_STALE)
-		return RECLOSER_OK;
-	RC_TRY(went_live(f, planned, &live, error));
-	if (live)
-		RC_TRY(record_version(f, planned, error));
-	RC_TRY(number_is_taken(f, planned, &taken, &ours, error));
-	if (!taken && !ours)
-		RC_TRY(write_late_record(f, planned, "void", "the staged file was gone before it became live", error));
 	struct record *record;
 	RC_TRY(ledger_read(f->dataset, f->arena, planned->partition, planned->seq, &record, error));
 	if (!record || !record->run || strcmp(record->run, f->plan->run) != 0)
@@ -265,11 +259,30 @@ static recloser_status step_record(struct finisher *f, struct planned *planned, 
 	return RECLOSER_OK;
 }
 
+/* A stale plan's number has a record as a rule, of the run that was first. Where it has none (a ledger that lost records),
+ * the void one keeps later runs from the same archive name. */
+static recloser_status step_record(struct finisher *f, struct planned *planned, recloser_error *error)
+{
+	bool live = false, taken, ours;
+	bool stale = planned->result == RESULT_STALE;
+	if (!stale)
+		RC_TRY(went_live(f, planned, &live, error));
+	if (live)
+		RC_TRY(record_version(f, planned, error));
+	RC_TRY(number_is_taken(f, planned, &taken, &ours, error));
+	if (!taken && !ours)
+		RC_TRY(write_late_record(
+			f, planned, "void",
+			stale ? "its archive name was taken by other bytes" : "the staged file was gone before it became live", error));
+	return read_result(f, planned, error);
+}
+
 /* ---- all of them ---- */
 
 /* One partition that can't be finished now (its file is held open on SMB, say) does not keep the others from it. */
-static recloser_status for_each(struct finisher *f, recloser_status (*step)(struct finisher *, struct planned *, recloser_error *),
-                                recloser_error *error)
+static recloser_status for_each(struct finisher *f,
+								recloser_status (*step)(struct finisher *, struct planned *, recloser_error *),
+								recloser_error *error)
 {
 	recloser_status status = RECLOSER_OK;
 	for (size_t i = 0; i < f->plan->count; i++) {
@@ -295,7 +308,7 @@ recloser_status finish(struct session *session, struct plan *plan, recloser_erro
 		RC_TRY(sync_touched(session, &f.touched, error));
 	RC_TRY(for_each(&f, step_record, error));
 	touch(session, &f.touched, dataset->control);
-	RC_TRY(sync_touched(session, &f.touched, error)); /* SYNC3 */
+	RC_TRY(sync_touched(session, &f.touched, error));                                                    /* SYNC3 */
 	remove_tree(dataset->fs, session->arena, path_staging(dataset, session->arena, plan->run), "alive"); /* F4 */
 	return RECLOSER_OK;
 }
@@ -312,17 +325,17 @@ static const char *user_name(struct arena *arena, uint32_t id)
 }
 
 static recloser_status cannot_finish(struct session *session, const struct plan *plan, const struct fs_stat *staging,
-                                     const recloser_error *reason, recloser_error *error)
+									 const recloser_error *reason, recloser_error *error)
 {
 	error_set(error, RECLOSER_IO, "commit.unfinished", "commit %lld of run %s is decided but can't be finished: %s",
-	          (long long)plan->number, plan->run, reason->what);
+			  (long long)plan->number, plan->run, reason->what);
 	error_where(error, "%s", path_staging(session->dataset, session->arena, plan->run));
 	return error_hint(error, "it was made by %s; let that user run recloser recover, or remove the cause",
-	                  user_name(session->arena, staging->owner));
+					  user_name(session->arena, staging->owner));
 }
 
 recloser_status finish_newest(struct session *session, struct arena *arena, int64_t *number, const char **loaded_at,
-                              struct plan **finished, recloser_error *error)
+							  struct plan **finished, recloser_error *error)
 {
 	struct dataset *dataset = session->dataset;
 	recloser_error reason = {0};

@@ -34,22 +34,23 @@ const char *path_staging(const struct dataset *dataset, struct arena *arena, con
 	return path_in(arena, path_control(dataset, arena, "staging"), run, "");
 }
 
-const char *path_staged(const struct dataset *dataset, struct arena *arena, const char *run, const char *partition, const char *kind)
+const char *path_staged(const struct dataset *dataset, struct arena *arena, const char *run, const char *partition,
+						const char *kind)
 {
 	return path_in(arena, path_staging(dataset, arena, run), partition, strcmp(kind, "adopted") == 0 ? "adopted" : "part");
 }
 
 const char *path_staged_record(const struct dataset *dataset, struct arena *arena, const char *run, const char *partition,
-                               const char *kind)
+							   const char *kind)
 {
 	return path_in(arena, path_staging(dataset, arena, run), partition,
-	               strcmp(kind, "adopted") == 0 ? "adopted.json" : "record.json");
+				   strcmp(kind, "adopted") == 0 ? "adopted.json" : "record.json");
 }
 
 const char *archive_name(struct arena *arena, const char *loaded_at, const char *partition, int64_t seq)
 {
 	return path_in(arena, arena_printf(arena, "archive/load_date=%.10s", loaded_at), partition,
-	               arena_printf(arena, "part.parquet.%08" PRId64, seq));
+				   arena_printf(arena, "part.parquet.%08" PRId64, seq));
 }
 
 const char *path_temporary(const struct dataset *dataset, struct arena *arena)
@@ -109,14 +110,14 @@ static recloser_status check_lengths(const char *path, unsigned name_max, reclos
 }
 
 recloser_status path_lengths(const struct dataset *dataset, struct arena *arena, const char *run, const char *partition,
-                             unsigned name_max, recloser_error *error)
+							 unsigned name_max, recloser_error *error)
 {
 	const char *any_date = "0000-00-00";
 	const char *paths[] = {
-	    path_in(arena, dataset->tree, partition, "part.parquet"),
-	    path_staged_record(dataset, arena, run, partition, "adopted"),
-	    path_record(dataset, arena, partition, 1),
-	    path_control(dataset, arena, archive_name(arena, any_date, partition, 1)),
+		path_in(arena, dataset->tree, partition, "part.parquet"),
+		path_staged_record(dataset, arena, run, partition, "adopted"),
+		path_record(dataset, arena, partition, 1),
+		path_control(dataset, arena, archive_name(arena, any_date, partition, 1)),
 	};
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		RC_TRY(check_lengths(paths[i], name_max, error));

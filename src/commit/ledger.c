@@ -25,8 +25,8 @@ static struct record *record_of(struct arena *arena, json_t *json, const char *p
 	return record;
 }
 
-recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq, struct record **out,
-                            recloser_error *error)
+recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
+							struct record **out, recloser_error *error)
 {
 	const char *path = path_record(dataset, arena, partition, seq);
 	json_t *json;
@@ -44,7 +44,7 @@ recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const 
 }
 
 static recloser_status newest_number(struct dataset *dataset, struct arena *arena, const char *directory, int64_t *out,
-                                     recloser_error *error)
+									 recloser_error *error)
 {
 	struct arena *scratch = arena_new(arena);
 	struct strings names = {0};
@@ -65,7 +65,7 @@ recloser_status commits_newest(struct dataset *dataset, struct arena *arena, int
 }
 
 recloser_status ledger_look(struct dataset *dataset, struct arena *arena, const char *partition, int64_t *number,
-                            struct record **newest, recloser_error *error)
+							struct record **newest, recloser_error *error)
 {
 	const char *directory = path_in(arena, path_control(dataset, arena, "ledger"), partition, "");
 	*newest = NULL;
@@ -80,26 +80,27 @@ recloser_status ledger_look(struct dataset *dataset, struct arena *arena, const 
 }
 
 recloser_status ledger_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **out,
-                              recloser_error *error)
+							  recloser_error *error)
 {
 	int64_t number;
 	return ledger_look(dataset, arena, partition, &number, out, error);
 }
 
 static recloser_status collect(struct dataset *dataset, struct arena *arena, const char *directory, const char *partition,
-                               struct strings *out, recloser_error *error)
+							   struct strings *out, recloser_error *error)
 {
 	struct arena *scratch = arena_new(arena);
 	struct strings names = {0};
 	bool records = false;
 	int failed = dataset->fs->ops->list(dataset->fs, directory, scratch, &names);
-	recloser_status status = failed == 0 || failed == ENOENT ? RECLOSER_OK : error_errno(error, "store.list", failed, "list", directory);
+	recloser_status status =
+		failed == 0 || failed == ENOENT ? RECLOSER_OK : error_errno(error, "store.list", failed, "list", directory);
 	for (size_t i = 0; status == RECLOSER_OK && i < names.count; i++) {
 		records = records || number_of(names.at[i]) > 0;
 		if (!strchr(names.at[i], '='))
 			continue;
 		status = collect(dataset, arena, path_in(scratch, directory, names.at[i], ""),
-		                 arena_printf(arena, "%s%s%s", partition, *partition ? "/" : "", names.at[i]), out, error);
+						 arena_printf(arena, "%s%s%s", partition, *partition ? "/" : "", names.at[i]), out, error);
 	}
 	if (records)
 		strings_add(arena, out, partition);

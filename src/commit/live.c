@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What is live, compared with what the ledger says. A record holds size, inode and time of its file as they were staged,
  * and rename keeps all three, so most looks cost one stat. A file that was copied (cp, rsync, a restored backup) has the
- * bytes but not the inode: it is hashed once, and seen.json remembers how it looks now. That file is a cache, it may be lost. */
+ * bytes but not the inode: it is hashed once, and seen.json remembers how it looks now. That file is a cache, it may be
+ * lost. */
 #include "commit/protocol.h"
 
 #include <errno.h>
@@ -14,13 +15,13 @@ const char *live_path(struct dataset *dataset, struct arena *arena, const char *
 
 static bool looks_like(const struct fs_stat *stat, const json_t *file)
 {
-	return stat->bytes == (uint64_t)json_get_int(file, "bytes", -1) && stat->inode == (uint64_t)json_get_int(file, "inode", -1) &&
-	       stat->mtime_ns == json_get_int(file, "mtime_ns", -1);
+	return stat->bytes == (uint64_t)json_get_int(file, "bytes", -1) &&
+		   stat->inode == (uint64_t)json_get_int(file, "inode", -1) && stat->mtime_ns == json_get_int(file, "mtime_ns", -1);
 }
 
 /* Of a file that may be replaced at any moment: the answer belongs to `stat`. */
 static recloser_status digest_stable(struct dataset *dataset, const char *path, struct fs_stat *stat, char *hex, bool *there,
-                                     recloser_error *error)
+									 recloser_error *error)
 {
 	for (;;) {
 		struct fs_stat after;
@@ -43,7 +44,8 @@ static void load_seen(struct dataset *dataset)
 		return;
 	recloser_error ignored = {0};
 	const char *path = path_control(dataset, dataset->arena, "seen.json");
-	if (file_read_json(dataset, dataset->arena, path, &dataset->seen, &ignored) != RECLOSER_OK || !json_is_object(dataset->seen))
+	if (file_read_json(dataset, dataset->arena, path, &dataset->seen, &ignored) != RECLOSER_OK ||
+		!json_is_object(dataset->seen))
 		dataset->seen = json_new_object(dataset->arena);
 }
 
@@ -69,7 +71,7 @@ void live_remember(struct dataset *dataset, struct arena *arena)
 }
 
 recloser_status live_look(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
-                          struct live *out, recloser_error *error)
+						  struct live *out, recloser_error *error)
 {
 	const char *path = live_path(dataset, arena, partition);
 	bool there;
@@ -99,7 +101,7 @@ recloser_status live_look(struct dataset *dataset, struct arena *arena, const ch
 }
 
 recloser_status live_state(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
-                           enum live_state *out, recloser_error *error)
+						   enum live_state *out, recloser_error *error)
 {
 	struct live live;
 	RC_TRY(live_look(dataset, arena, partition, record, &live, error));
@@ -108,7 +110,7 @@ recloser_status live_state(struct dataset *dataset, struct arena *arena, const c
 }
 
 recloser_status file_is(struct dataset *dataset, const char *path, const struct identity *expected, bool *there, bool *same,
-                        recloser_error *error)
+						recloser_error *error)
 {
 	struct fs_stat stat;
 	char hex[SHA256_HEX];

@@ -22,7 +22,7 @@ const char *lock_text(struct arena *arena, const char *run)
 	char host[256] = "";
 	(void)!gethostname(host, sizeof host - 1);
 	return arena_printf(arena, "host %s, pid %ld, run %s, since %s\n", host, (long)getpid(), run,
-	                    clock_text(arena, clock_now_us()));
+						clock_text(arena, clock_now_us()));
 }
 
 const char *lock_holder(struct dataset *dataset, struct arena *arena)
@@ -44,7 +44,8 @@ static void pause_for(double seconds)
 
 static recloser_status give_up(struct dataset *dataset, struct arena *arena, recloser_error *error)
 {
-	error_set(error, RECLOSER_CONFLICT, "commit.locked", "another writer holds the dataset: %s", lock_holder(dataset, arena));
+	error_set(error, RECLOSER_CONFLICT, "commit.locked", "another writer holds the dataset: %s",
+			  lock_holder(dataset, arena));
 	error_where(error, "%s", path_control(dataset, arena, "lock"));
 	return error_hint(error, "wait for it with a longer --wait, or stop it; nothing needs to be cleaned up by hand");
 }
@@ -57,8 +58,8 @@ static void tell(struct dataset *dataset, struct arena *arena, const struct comm
 	arena_free(scratch);
 }
 
-recloser_status lock_take(struct session *session, const char *run, const struct commit_options *options, struct fs_lock **out,
-                          recloser_error *error)
+recloser_status lock_take(struct session *session, const char *run, const struct commit_options *options,
+						  struct fs_lock **out, recloser_error *error)
 {
 	struct dataset *dataset = session->dataset;
 	struct fs *fs = dataset->fs;

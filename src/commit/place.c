@@ -13,7 +13,8 @@
 /* link is refused for this file, this user or this file system, but a copy may do. */
 static bool copy_instead(int number)
 {
-	return number == EPERM || number == EACCES || number == EMLINK || number == EOPNOTSUPP || number == ENOSYS || number == EXDEV;
+	return number == EPERM || number == EACCES || number == EMLINK || number == EOPNOTSUPP || number == ENOSYS ||
+		   number == EXDEV;
 }
 
 static int copy_synced(struct session *session, const char *from, const char **temporary)
@@ -74,7 +75,7 @@ static int second_name(struct session *session, const char *from, const char *to
 }
 
 static recloser_status compare(struct session *session, const char *from, const struct fs_stat *first, const char *to,
-                               const struct fs_stat *second, enum placed *out, recloser_error *error)
+							   const struct fs_stat *second, enum placed *out, recloser_error *error)
 {
 	struct fs *fs = session->dataset->fs;
 	char left[SHA256_HEX], right[SHA256_HEX];

@@ -23,8 +23,8 @@ static struct planned *add(struct plan *plan, const char *partition, const char 
 
 /* ---- adopting ---- */
 
-static recloser_status earlier_version(struct dataset *dataset, struct arena *arena, const char *partition, const struct look *look,
-                                       json_t *record, recloser_error *error)
+static recloser_status earlier_version(struct dataset *dataset, struct arena *arena, const char *partition,
+									   const struct look *look, json_t *record, recloser_error *error)
 {
 	for (int64_t seq = look->number; seq > 0; seq--) {
 		struct record *old;
@@ -37,16 +37,18 @@ static recloser_status earlier_version(struct dataset *dataset, struct arena *ar
 	return RECLOSER_OK;
 }
 
-static void describe(const struct plan_request *request, struct arena *arena, const char *partition, const char *path, json_t *record)
+static void describe(const struct plan_request *request, struct arena *arena, const char *partition, const char *path,
+					 json_t *record)
 {
 	recloser_error problem = {0};
 	if (request->options->describe &&
-	    request->options->describe(request->options->arg, partition, path, record, &problem) != RECLOSER_OK)
+		request->options->describe(request->options->arg, partition, path, record, &problem) != RECLOSER_OK)
 		json_put_text(arena, record, "unreadable", problem.what);
 }
 
 /* The live file gets a second name in staging, so that it can be archived even if it is replaced before the decision. */
-static recloser_status stage_foreign(struct session *session, const char *from, const char *to, bool *gone, recloser_error *error)
+static recloser_status stage_foreign(struct session *session, const char *from, const char *to, bool *gone,
+									 recloser_error *error)
 {
 	enum placed placed;
 	(void)session->dataset->fs->ops->unlink(session->dataset->fs, to); /* of an earlier try */
@@ -56,8 +58,8 @@ static recloser_status stage_foreign(struct session *session, const char *from, 
 	return RECLOSER_OK;
 }
 
-static recloser_status adopt(const struct plan_request *request, struct arena *arena, struct plan *plan, const char *partition,
-                             struct look *look, recloser_error *error)
+static recloser_status adopt(const struct plan_request *request, struct arena *arena, struct plan *plan,
+							 const char *partition, struct look *look, recloser_error *error)
 {
 	struct session *session = &request->staging->session;
 	struct dataset *dataset = session->dataset;
@@ -73,8 +75,8 @@ static recloser_status adopt(const struct plan_request *request, struct arena *a
 	if (failed && failed != ENOENT)
 		return error_errno(error, "store.read", failed, "read", staged);
 	if (failed || strcmp(hex, look->live.sha256) != 0)
-		return error_set(error, RECLOSER_CONFLICT, "commit.live_changed", "the live file of %s is being replaced by another program",
-		                 partition);
+		return error_set(error, RECLOSER_CONFLICT, "commit.live_changed",
+						 "the live file of %s is being replaced by another program", partition);
 	planned->seq = look->number + 1;
 	planned->file = (struct identity){arena_strdup(arena, hex), stat.bytes, look->live.stat.inode, look->live.stat.mtime_ns};
 	planned->archive = archive_name(arena, plan->loaded_at, partition, planned->seq);
@@ -97,10 +99,17 @@ static struct record *adopted_record(struct arena *arena, const struct plan *pla
 {
 	struct record *record = arena_alloc(arena, sizeof *record);
 	*record = (struct record){
-	    .partition = planned->partition, .seq = planned->seq, .kind = planned->kind, .run = plan->run, .loaded_at = plan->loaded_at,
-	    .sha256 = planned->file.sha256, .content_fingerprint = planned->content_fingerprint, .archive = planned->archive,
-	    .bytes = planned->file.bytes, .rows = (uint64_t)json_get_int(json_object_get(planned->record, "file"), "rows", 0),
-	    .json = planned->record,
+		.partition = planned->partition,
+		.seq = planned->seq,
+		.kind = planned->kind,
+		.run = plan->run,
+		.loaded_at = plan->loaded_at,
+		.sha256 = planned->file.sha256,
+		.content_fingerprint = planned->content_fingerprint,
+		.archive = planned->archive,
+		.bytes = planned->file.bytes,
+		.rows = (uint64_t)json_get_int(json_object_get(planned->record, "file"), "rows", 0),
+		.json = planned->record,
 	};
 	return record;
 }
@@ -113,12 +122,12 @@ static bool same_bytes(const char *one, const char *other)
 }
 
 static recloser_status judge(const struct plan_request *request, struct entry *entry, const struct record *base, bool live,
-                             recloser_error *error)
+							 recloser_error *error)
 {
 	bool seen = base ? entry->base_seen == base->seq || same_bytes(entry->base_sha256, base->sha256) : entry->base_seen == 0;
 	entry->outcome = ENTRY_PENDING;
-	if (live && base && (same_bytes(entry->sha256, base->sha256) ||
-	                     same_bytes(entry->content_fingerprint, base->content_fingerprint)))
+	if (live && base &&
+		(same_bytes(entry->sha256, base->sha256) || same_bytes(entry->content_fingerprint, base->content_fingerprint)))
 		entry->outcome = ENTRY_UNCHANGED;
 	else if (!seen && request->options->look_again)
 		RC_TRY(request->options->look_again(request->options->arg, entry, base, error));
@@ -129,17 +138,16 @@ static json_t *counts_of(struct arena *arena, json_t *record)
 {
 	json_t *counts = json_new_object(arena), *value;
 	const char *name;
-	json_object_foreach(record, name, value)
-		if (json_is_integer(value))
-			json_put(arena, counts, name, value);
+	json_object_foreach(record, name, value) if (json_is_integer(value)) json_put(arena, counts, name, value);
 	const json_t *rows = json_object_get(json_object_get(record, "file"), "rows");
 	if (json_is_integer(rows))
 		json_put_int(arena, counts, "rows", json_integer_value(rows));
 	return counts;
 }
 
-static recloser_status plan_own(const struct plan_request *request, struct arena *arena, struct plan *plan, struct entry *entry,
-                                const struct record *base, const struct look *look, recloser_error *error)
+static recloser_status plan_own(const struct plan_request *request, struct arena *arena, struct plan *plan,
+								struct entry *entry, const struct record *base, const struct look *look,
+								recloser_error *error)
 {
 	struct dataset *dataset = request->staging->session.dataset;
 	struct planned *planned = add(plan, entry->partition, entry->kind);
@@ -149,8 +157,8 @@ static recloser_status plan_own(const struct plan_request *request, struct arena
 	if (failed)
 		return error_errno(error, "store.stat", failed, "look at the staged file", staged);
 	if (stat.bytes != entry->bytes)
-		return error_set(error, RECLOSER_IO, "commit.staged_changed", "the staged file of %s has changed since it was verified",
-		                 entry->partition);
+		return error_set(error, RECLOSER_IO, "commit.staged_changed",
+						 "the staged file of %s has changed since it was verified", entry->partition);
 	planned->entry = entry;
 	planned->seq = base && base->seq > look->number ? base->seq + 1 : look->number + 1;
 	planned->file = (struct identity){entry->sha256, stat.bytes, stat.inode, stat.mtime_ns};
@@ -166,8 +174,8 @@ static recloser_status plan_own(const struct plan_request *request, struct arena
 	return RECLOSER_OK;
 }
 
-static recloser_status plan_entry(const struct plan_request *request, struct arena *arena, struct plan *plan, struct entry *entry,
-                                  recloser_error *error)
+static recloser_status plan_entry(const struct plan_request *request, struct arena *arena, struct plan *plan,
+								  struct entry *entry, recloser_error *error)
 {
 	struct dataset *dataset = request->staging->session.dataset;
 	struct look look;
@@ -186,7 +194,8 @@ static recloser_status plan_entry(const struct plan_request *request, struct are
 
 static recloser_status case_clash(const char *one, const char *other, recloser_error *error)
 {
-	error_set(error, RECLOSER_REFUSED, "partition.case", "two partitions differ only by case, and this file system takes them for one");
+	error_set(error, RECLOSER_REFUSED, "partition.case",
+			  "two partitions differ only by case, and this file system takes them for one");
 	error_where(error, "%s and %s", one, other);
 	return error_hint(error, "map the values to one spelling in the spec, or use a file system that tells case");
 }
@@ -202,7 +211,7 @@ static recloser_status check_case(const struct plan_request *request, struct are
 	for (size_t i = 0; i < request->count; i++)
 		for (size_t j = 0; j < known.count; j++)
 			if (strcmp(known.at[j], request->entries[i].partition) != 0 &&
-			    text_equal_nocase(known.at[j], request->entries[i].partition))
+				text_equal_nocase(known.at[j], request->entries[i].partition))
 				return case_clash(known.at[j], request->entries[i].partition, error);
 	return RECLOSER_OK;
 }
@@ -212,8 +221,9 @@ static const char *time_after(const struct plan_request *request, struct arena *
 {
 	int64_t now = clock_now_us(), previous = request->previous ? clock_parse(request->previous) : -1;
 	if (previous - now > (int64_t)60 * 1000000)
-		strings_add(request->staging->session.arena, &request->report->warnings,
-		            arena_printf(request->staging->session.arena, "the clock is behind the previous load of %s", request->previous));
+		strings_add(
+			request->staging->session.arena, &request->report->warnings,
+			arena_printf(request->staging->session.arena, "the clock is behind the previous load of %s", request->previous));
 	return previous > now ? request->previous : clock_text(arena, now);
 }
 

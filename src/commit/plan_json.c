@@ -31,7 +31,8 @@ static json_t *entry_to_json(struct arena *arena, const struct planned *planned)
 	json_put_int(arena, entry, "inode", (int64_t)planned->file.inode);
 	json_put_int(arena, entry, "mtime_ns", planned->file.mtime_ns);
 	json_put_text(arena, entry, "content_fingerprint", planned->content_fingerprint);
-	json_put(arena, entry, "base", planned->base.seq || planned->base.file.sha256 ? base_to_json(arena, planned) : json_null());
+	json_put(arena, entry, "base",
+			 planned->base.seq || planned->base.file.sha256 ? base_to_json(arena, planned) : json_null());
 	json_put_text(arena, entry, "archive", planned->archive);
 	json_put(arena, entry, "counts", planned->counts);
 	return entry;
@@ -54,10 +55,10 @@ json_t *plan_to_json(struct arena *arena, const struct plan *plan)
 static struct identity identity_of(const json_t *json)
 {
 	return (struct identity){
-	    .sha256 = json_get_text(json, "sha256"),
-	    .bytes = (uint64_t)json_get_int(json, "bytes", 0),
-	    .inode = (uint64_t)json_get_int(json, "inode", 0),
-	    .mtime_ns = json_get_int(json, "mtime_ns", 0),
+		.sha256 = json_get_text(json, "sha256"),
+		.bytes = (uint64_t)json_get_int(json, "bytes", 0),
+		.inode = (uint64_t)json_get_int(json, "inode", 0),
+		.mtime_ns = json_get_int(json, "mtime_ns", 0),
 	};
 }
 
@@ -74,7 +75,8 @@ static bool entry_from_json(json_t *json, struct planned *out)
 	out->archive = json_get_text(json, "archive");
 	out->content_fingerprint = json_get_text(json, "content_fingerprint");
 	out->counts = json_object_get(json, "counts");
-	return out->partition && is_partition_path(out->partition) && out->kind && out->seq > 0 && out->file.sha256 && out->archive;
+	return out->partition && is_partition_path(out->partition) && out->kind && out->seq > 0 && out->file.sha256 &&
+		   out->archive;
 }
 
 recloser_status plan_from_json(struct arena *arena, json_t *json, const char *path, struct plan **out, recloser_error *error)
@@ -98,7 +100,8 @@ recloser_status plan_from_json(struct arena *arena, json_t *json, const char *pa
 	return error_hint(error, "restore the file from a backup; recloser recover --rebuild reads what else there is");
 }
 
-recloser_status commit_read(struct dataset *dataset, struct arena *arena, int64_t number, struct plan **out, recloser_error *error)
+recloser_status commit_read(struct dataset *dataset, struct arena *arena, int64_t number, struct plan **out,
+							recloser_error *error)
 {
 	const char *path = path_commit(dataset, arena, number);
 	json_t *json;
@@ -116,7 +119,8 @@ json_t *record_from_plan(struct arena *arena, const struct plan *plan, const str
 	json_put_text(arena, record, "run", plan->run);
 	json_put_int(arena, record, "commit", plan->number);
 	json_put_text(arena, record, "loaded_at", plan->loaded_at);
-	json_put(arena, record, "base", planned->base.seq || planned->base.file.sha256 ? base_to_json(arena, planned) : json_null());
+	json_put(arena, record, "base",
+			 planned->base.seq || planned->base.file.sha256 ? base_to_json(arena, planned) : json_null());
 	json_put_text(arena, record, "archive", planned->archive);
 	json_put_text(arena, record, "content_fingerprint", planned->content_fingerprint);
 	json_put_int(arena, file, "bytes", (int64_t)planned->file.bytes);
@@ -128,8 +132,7 @@ json_t *record_from_plan(struct arena *arena, const struct plan *plan, const str
 	json_put(arena, record, "file", file);
 	const char *name;
 	json_t *value;
-	json_object_foreach((json_t *)planned->counts, name, value)
-		if (strcmp(name, "rows") != 0)
-			json_put(arena, record, name, value);
+	json_object_foreach((json_t *)planned->counts, name, value) if (strcmp(name, "rows") != 0)
+		json_put(arena, record, name, value);
 	return record;
 }

@@ -15,17 +15,16 @@ static json_t *complete_record(struct arena *arena, const struct plan *plan, con
 {
 	json_t *record = record_from_plan(arena, plan, planned, planned->kind), *file = json_object_get(record, "file"), *value;
 	const char *name;
-	json_object_foreach(planned->record, name, value)
-		if (strcmp(name, "file") != 0 && !json_object_get(record, name))
-			json_put(arena, record, name, value);
-	json_object_foreach(json_object_get(planned->record, "file"), name, value)
-		if (!json_object_get(file, name) || strcmp(name, "rows") == 0)
-			json_put(arena, file, name, value);
+	json_object_foreach(planned->record, name, value) if (strcmp(name, "file") != 0 && !json_object_get(record, name))
+		json_put(arena, record, name, value);
+	json_object_foreach(json_object_get(planned->record, "file"), name,
+						value) if (!json_object_get(file, name) || strcmp(name, "rows") == 0)
+		json_put(arena, file, name, value);
 	return record;
 }
 
 static recloser_status write_staged(struct session *session, struct touched *touched, const char *path, const json_t *json,
-                                    recloser_error *error)
+									recloser_error *error)
 {
 	struct fs *fs = session->dataset->fs;
 	struct arena *scratch = arena_new(session->arena);
@@ -38,7 +37,7 @@ static recloser_status write_staged(struct session *session, struct touched *tou
 }
 
 static recloser_status write_all(struct staging *staging, struct plan *plan, struct touched *touched, const json_t *config,
-                                 recloser_error *error)
+								 recloser_error *error)
 {
 	struct session *session = &staging->session;
 	struct dataset *dataset = session->dataset;
@@ -52,7 +51,8 @@ static recloser_status write_all(struct staging *staging, struct plan *plan, str
 	}
 	if (config)
 		RC_TRY(write_staged(session, touched, path_in(arena, staging->directory, "dataset.json", ""), config, error));
-	RC_TRY(write_staged(session, touched, path_in(arena, staging->directory, "plan.json", ""), plan_to_json(arena, plan), error));
+	RC_TRY(write_staged(session, touched, path_in(arena, staging->directory, "plan.json", ""), plan_to_json(arena, plan),
+						error));
 	touch(session, touched, staging->directory);
 	touch(session, touched, path_control(dataset, arena, "commits"));
 	return RECLOSER_OK;
@@ -123,7 +123,7 @@ static recloser_status rewrite_all(struct staging *staging, struct plan *plan, r
 }
 
 static recloser_status write_and_sync(struct staging *staging, struct plan *plan, const json_t *config, bool *sync_failed,
-                                      recloser_error *error)
+									  recloser_error *error)
 {
 	struct touched touched = {{0}, {0}};
 	RC_TRY(write_all(staging, plan, &touched, config, error));
@@ -134,7 +134,8 @@ static recloser_status write_and_sync(struct staging *staging, struct plan *plan
 	return status;
 }
 
-recloser_status plan_stage(struct staging *staging, struct plan *plan, struct arena *arena, const json_t *config, recloser_error *error)
+recloser_status plan_stage(struct staging *staging, struct plan *plan, struct arena *arena, const json_t *config,
+						   recloser_error *error)
 {
 	recloser_error first = {0};
 	bool sync_failed = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What this file system can do, found by trying it in a scratch directory, once per dataset, host and device. The answer is
- * kept in <control>/probe/<host>-<device>.json; it is a cache, and a different type or kernel of the same device tries again. */
+ * kept in <control>/probe/<host>-<device>.json; it is a cache, and a different type or kernel of the same device tries
+ * again. */
 #include "commit/protocol.h"
 
 #include <errno.h>
@@ -58,17 +59,17 @@ static bool links(const struct trial *trial)
 	struct fs_stat first, second;
 	struct fs *fs = trial->fs;
 	return make(trial, "linked") && fs->ops->link(fs, in(trial, "linked"), in(trial, "link")) == 0 &&
-	       fs->ops->stat(fs, in(trial, "linked"), &first) == 0 && fs->ops->stat(fs, in(trial, "link"), &second) == 0 &&
-	       first.inode == second.inode && first.links == 2 &&
-	       fs->ops->link(fs, in(trial, "linked"), in(trial, "link")) == EEXIST;
+		   fs->ops->stat(fs, in(trial, "linked"), &first) == 0 && fs->ops->stat(fs, in(trial, "link"), &second) == 0 &&
+		   first.inode == second.inode && first.links == 2 &&
+		   fs->ops->link(fs, in(trial, "linked"), in(trial, "link")) == EEXIST;
 }
 
 static bool renames_new(const struct trial *trial)
 {
 	struct fs *fs = trial->fs;
 	return make(trial, "first") && make(trial, "second") &&
-	       fs->ops->rename_new(fs, in(trial, "first"), in(trial, "second")) == EEXIST &&
-	       fs->ops->rename_new(fs, in(trial, "first"), in(trial, "third")) == 0;
+		   fs->ops->rename_new(fs, in(trial, "first"), in(trial, "second")) == EEXIST &&
+		   fs->ops->rename_new(fs, in(trial, "first"), in(trial, "third")) == 0;
 }
 
 /* A lock that two can hold at once is none. */
@@ -119,20 +120,20 @@ static const struct {
 	size_t at;
 	const char *missing; /* what is done instead and what is left */
 } members[] = {
-    {"hard_links", offsetof(struct guarantees, hard_links),
-     "no hard links here: every version is copied into the archive; as safe, but slower and with bytes for each version"},
-    {"rename_new", offsetof(struct guarantees, rename_new), NULL},
-    {"locks", offsetof(struct guarantees, locks),
-     "no locks here: two writers at once end in a conflict instead of waiting, and staging of dead runs is not swept"},
-    {"directory_sync", offsetof(struct guarantees, directory_sync),
-     "directories can't be synced here: safe when a process dies; a power cut keeps what the mount promises"},
-    {"syncfs", offsetof(struct guarantees, syncfs), NULL},
-    {"journal", offsetof(struct guarantees, journal),
-     "this file system has no journal: one more sync a run, and a power cut may leave a run void, never half a file"},
-    {"case_sensitive", offsetof(struct guarantees, case_sensitive),
-     "names that differ only by case are one here: such partitions are refused"},
-    {"open_rename", offsetof(struct guarantees, open_rename),
-     "a file that is open can't be replaced here: a load may end as decided but not yet live (exit 7) while somebody reads"},
+	{"hard_links", offsetof(struct guarantees, hard_links),
+	 "no hard links here: every version is copied into the archive; as safe, but slower and with bytes for each version"},
+	{"rename_new", offsetof(struct guarantees, rename_new), NULL},
+	{"locks", offsetof(struct guarantees, locks),
+	 "no locks here: two writers at once end in a conflict instead of waiting, and staging of dead runs is not swept"},
+	{"directory_sync", offsetof(struct guarantees, directory_sync),
+	 "directories can't be synced here: safe when a process dies; a power cut keeps what the mount promises"},
+	{"syncfs", offsetof(struct guarantees, syncfs), NULL},
+	{"journal", offsetof(struct guarantees, journal),
+	 "this file system has no journal: one more sync a run, and a power cut may leave a run void, never half a file"},
+	{"case_sensitive", offsetof(struct guarantees, case_sensitive),
+	 "names that differ only by case are one here: such partitions are refused"},
+	{"open_rename", offsetof(struct guarantees, open_rename),
+	 "a file that is open can't be replaced here: a load may end as decided but not yet live (exit 7) while somebody reads"},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
@@ -184,7 +185,7 @@ static void remember(struct dataset *dataset, struct arena *arena, const struct 
 }
 
 recloser_status probe(struct dataset *dataset, struct arena *arena, const char *directory, struct guarantees *out,
-                      recloser_error *error)
+					  recloser_error *error)
 {
 	struct fs_traits traits;
 	if (probe_cached(dataset, arena, out))

@@ -8,39 +8,44 @@
 
 /* ---- where things are (layout.c) ---- */
 
-const char *path_in(struct arena *arena, const char *base, const char *partition, const char *leaf); /* leaf, partition may be "" */
+const char *path_in(struct arena *arena, const char *base, const char *partition,
+					const char *leaf); /* leaf, partition may be "" */
 const char *path_control(const struct dataset *dataset, struct arena *arena, const char *relative);
 const char *path_commit(const struct dataset *dataset, struct arena *arena, int64_t number);
 const char *path_record(const struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq);
 const char *path_staging(const struct dataset *dataset, struct arena *arena, const char *run);
 /* A file that is adopted is staged beside the run's own version of the same partition. */
-const char *path_staged(const struct dataset *dataset, struct arena *arena, const char *run, const char *partition, const char *kind);
+const char *path_staged(const struct dataset *dataset, struct arena *arena, const char *run, const char *partition,
+						const char *kind);
 const char *path_staged_record(const struct dataset *dataset, struct arena *arena, const char *run, const char *partition,
-                               const char *kind);
-const char *archive_name(struct arena *arena, const char *loaded_at, const char *partition, int64_t seq); /* relative to control */
+							   const char *kind);
+const char *archive_name(struct arena *arena, const char *loaded_at, const char *partition,
+						 int64_t seq);                                          /* relative to control */
 const char *path_temporary(const struct dataset *dataset, struct arena *arena); /* in <control>/tmp, a name of its own */
 const char *path_parent(struct arena *arena, const char *path);
 /* "00000042.json" -> 42, 0 for any other name. */
 int64_t number_of(const char *name);
 /* RECLOSER_IO when a name or path that this partition leads to is longer than the file system takes. */
 recloser_status path_lengths(const struct dataset *dataset, struct arena *arena, const char *run, const char *partition,
-                             unsigned name_max, recloser_error *error) RC_CHECKED;
+							 unsigned name_max, recloser_error *error) RC_CHECKED;
 /* True for "" and for "a=1/b=2". */
 bool is_partition_path(const char *relative);
 
 /* ---- small operations (files.c) ---- */
 
 /* Both treat "no such file" as an answer: *there false. */
-recloser_status file_look(struct dataset *dataset, const char *path, struct fs_stat *out, bool *there, recloser_error *error) RC_CHECKED;
+recloser_status file_look(struct dataset *dataset, const char *path, struct fs_stat *out, bool *there,
+						  recloser_error *error) RC_CHECKED;
 recloser_status file_read_json(struct dataset *dataset, struct arena *arena, const char *path, json_t **out,
-                               recloser_error *error) RC_CHECKED; /* NULL when there is none */
+							   recloser_error *error) RC_CHECKED;    /* NULL when there is none */
 int make_path(struct fs *fs, struct arena *arena, const char *path); /* with parents; 0 or an errno */
-recloser_status make_directory(struct dataset *dataset, struct arena *arena, const char *path, recloser_error *error) RC_CHECKED;
+recloser_status make_directory(struct dataset *dataset, struct arena *arena, const char *path,
+							   recloser_error *error) RC_CHECKED;
 /* Best effort: a directory and what is in it, the file `last` (may be NULL) of its top level after the rest. */
 void remove_tree(struct fs *fs, struct arena *arena, const char *path, const char *last);
 /* Write under a temporary name, sync that file, and give it back by its name. */
 recloser_status write_temporary(struct dataset *dataset, struct arena *arena, const void *bytes, size_t count, unsigned mode,
-                                const char **path, recloser_error *error) RC_CHECKED;
+								const char **path, recloser_error *error) RC_CHECKED;
 
 /* ---- one writing command on one dataset (session.c, probe.c) ---- */
 
@@ -58,15 +63,16 @@ struct session {
 };
 /* `directory`: a scratch directory of this run's own, for trying things in. */
 recloser_status session_open(struct dataset *dataset, struct arena *arena, const char *directory, struct session *out,
-                             recloser_error *error) RC_CHECKED;
+							 recloser_error *error) RC_CHECKED;
 recloser_status probe(struct dataset *dataset, struct arena *arena, const char *directory, struct guarantees *out,
-                      recloser_error *error) RC_CHECKED;
+					  recloser_error *error) RC_CHECKED;
 bool probe_cached(struct dataset *dataset, struct arena *arena, struct guarantees *out);
 json_t *guarantees_json(struct arena *arena, const struct guarantees *can);
 
 /* Give `from` a second name `to` that must be free (place.c). */
 enum placed { PLACED, PLACED_SAME, PLACED_OTHER, PLACED_NO_SOURCE };
-recloser_status place(struct session *session, const char *from, const char *to, enum placed *out, recloser_error *error) RC_CHECKED;
+recloser_status place(struct session *session, const char *from, const char *to, enum placed *out,
+					  recloser_error *error) RC_CHECKED;
 
 /* ---- syncs (sync.c); names as in commit.c ---- */
 
@@ -83,7 +89,7 @@ recloser_status sync_touched(struct session *session, struct touched *touched, r
 
 /* Newest number in use (0: none) and newest record that is no void (NULL: none). */
 recloser_status ledger_look(struct dataset *dataset, struct arena *arena, const char *partition, int64_t *number,
-                            struct record **newest, recloser_error *error) RC_CHECKED;
+							struct record **newest, recloser_error *error) RC_CHECKED;
 
 struct live {
 	enum live_state state;
@@ -91,7 +97,7 @@ struct live {
 	char sha256[SHA256_HEX]; /* "" when it was not needed */
 };
 recloser_status live_look(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
-                          struct live *out, recloser_error *error) RC_CHECKED;
+						  struct live *out, recloser_error *error) RC_CHECKED;
 void live_remember(struct dataset *dataset, struct arena *arena); /* writes what live_look proved; best effort */
 /* Is the file at `path` these bytes? By size, inode and time where they are those of `inode`, `mtime_ns`; else by digest. */
 struct identity {
@@ -100,7 +106,7 @@ struct identity {
 	int64_t mtime_ns;
 };
 recloser_status file_is(struct dataset *dataset, const char *path, const struct identity *expected, bool *there, bool *same,
-                        recloser_error *error) RC_CHECKED;
+						recloser_error *error) RC_CHECKED;
 
 /* ---- plans (plan.c, plan_json.c) ---- */
 
@@ -115,10 +121,10 @@ struct planned {
 	} base;
 	const char *archive, *content_fingerprint;
 	json_t *counts;
-	json_t *record;      /* only while planning */
-	struct entry *entry; /* only while planning; NULL for adopted ones */
+	json_t *record;                                                          /* only while planning */
+	struct entry *entry;                                                     /* only while planning; NULL for adopted ones */
 	enum { RESULT_OPEN, RESULT_RECORDED, RESULT_VOID, RESULT_STALE } result; /* of finish */
-	bool renamed; /* by this process */
+	bool renamed;                                                            /* by this process */
 };
 
 struct plan {
@@ -129,13 +135,15 @@ struct plan {
 	size_t count;
 };
 json_t *plan_to_json(struct arena *arena, const struct plan *plan);
-recloser_status plan_from_json(struct arena *arena, json_t *json, const char *path, struct plan **out, recloser_error *error) RC_CHECKED;
+recloser_status plan_from_json(struct arena *arena, json_t *json, const char *path, struct plan **out,
+							   recloser_error *error) RC_CHECKED;
 /* A record as good as the plan can tell it, when the staged one is lost. */
 json_t *record_from_plan(struct arena *arena, const struct plan *plan, const struct planned *planned, const char *kind);
 
 /* Newest commit number (0: none). */
 recloser_status commits_newest(struct dataset *dataset, struct arena *arena, int64_t *out, recloser_error *error) RC_CHECKED;
-recloser_status commit_read(struct dataset *dataset, struct arena *arena, int64_t number, struct plan **out, recloser_error *error) RC_CHECKED;
+recloser_status commit_read(struct dataset *dataset, struct arena *arena, int64_t number, struct plan **out,
+							recloser_error *error) RC_CHECKED;
 
 /* ---- the steps ---- */
 
@@ -150,11 +158,11 @@ struct staging {
 };
 /* Run id and directory only: no check, no probe. `recover` uses it for a scratch directory. */
 recloser_status staging_make(struct dataset *dataset, struct arena *arena, const char *run, struct staging *staging,
-                             recloser_error *error) RC_CHECKED;
+							 recloser_error *error) RC_CHECKED;
 
 /* The lock on the dataset (lock.c). *out NULL: this file system has no locks. */
 recloser_status lock_take(struct session *session, const char *run, const struct commit_options *options,
-                          struct fs_lock **out, recloser_error *error) RC_CHECKED;
+						  struct fs_lock **out, recloser_error *error) RC_CHECKED;
 const char *lock_holder(struct dataset *dataset, struct arena *arena);
 const char *lock_text(struct arena *arena, const char *run);
 bool means_no_locks(int number);
@@ -169,15 +177,18 @@ struct plan_request {
 	int64_t number;
 	const char *previous;
 };
-recloser_status plan_make(const struct plan_request *request, struct arena *arena, struct plan **out, recloser_error *error) RC_CHECKED;
+recloser_status plan_make(const struct plan_request *request, struct arena *arena, struct plan **out,
+						  recloser_error *error) RC_CHECKED;
 /* Step 5. */
-recloser_status plan_stage(struct staging *staging, struct plan *plan, struct arena *arena, const json_t *config, recloser_error *error) RC_CHECKED;
+recloser_status plan_stage(struct staging *staging, struct plan *plan, struct arena *arena, const json_t *config,
+						   recloser_error *error) RC_CHECKED;
 /* Steps F0 to F4. Anything but OK leaves the commit open. */
 recloser_status finish(struct session *session, struct plan *plan, recloser_error *error) RC_CHECKED;
 /* Step 3: *number is the newest commit, *loaded_at its time (or NULL), *finished whether it was open. */
 recloser_status finish_newest(struct session *session, struct arena *arena, int64_t *number, const char **loaded_at,
-                              struct plan **finished, recloser_error *error) RC_CHECKED;
+							  struct plan **finished, recloser_error *error) RC_CHECKED;
 /* Under the lock (rebuild.c). */
-recloser_status rebuild_ledger(struct session *session, struct arena *arena, struct recovery *out, recloser_error *error) RC_CHECKED;
+recloser_status rebuild_ledger(struct session *session, struct arena *arena, struct recovery *out,
+							   recloser_error *error) RC_CHECKED;
 
 #endif

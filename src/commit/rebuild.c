@@ -12,7 +12,7 @@
 struct found { /* one version that something knows of */
 	const char *partition;
 	int64_t seq;
-	const struct plan *plan;      /* or NULL: known by its archived file only */
+	const struct plan *plan; /* or NULL: known by its archived file only */
 	const struct planned *planned;
 	const char *archive, *load_date;
 };
@@ -48,17 +48,20 @@ static recloser_status from_commits(struct rebuild *r, recloser_error *error)
 		recloser_error problem = {0};
 		if (commit_read(r->dataset, r->arena, number, &plan, &problem) != RECLOSER_OK || !plan) {
 			strings_add(r->arena, &r->out->warnings,
-			            arena_printf(r->arena, "commit %" PRId64 " is gone or can't be read; its versions are known by their files", number));
+						arena_printf(r->arena,
+									 "commit %" PRId64 " is gone or can't be read; its versions are known by their files",
+									 number));
 			continue;
 		}
 		for (size_t i = 0; i < plan->count; i++)
-			*add_found(r) = (struct found){plan->at[i].partition, plan->at[i].seq, plan, &plan->at[i], plan->at[i].archive, NULL};
+			*add_found(r) =
+				(struct found){plan->at[i].partition, plan->at[i].seq, plan, &plan->at[i], plan->at[i].archive, NULL};
 	}
 	return RECLOSER_OK;
 }
 
 static recloser_status from_archive(struct rebuild *r, const char *relative, const char *load_date, const char *partition,
-                                    recloser_error *error)
+									recloser_error *error)
 {
 	static const char prefix[] = "part.parquet.";
 	struct strings names = {0};
@@ -124,7 +127,8 @@ static json_t *bare_record(struct arena *arena, const char *partition, int64_t s
 	return record;
 }
 
-static recloser_status write_record(struct rebuild *r, const char *partition, int64_t seq, json_t *record, recloser_error *error)
+static recloser_status write_record(struct rebuild *r, const char *partition, int64_t seq, json_t *record,
+									recloser_error *error)
 {
 	const char *path = path_record(r->dataset, r->arena, partition, seq), *temporary;
 	enum placed placed;
@@ -147,13 +151,15 @@ static recloser_status rebuild_version(struct rebuild *r, const struct found *fo
 		RC_TRY(file_look(r->dataset, path_control(r->dataset, r->arena, found->archive), &stat, &there, error));
 		live = there;
 		if (!there)
-			RC_TRY(file_is(r->dataset, live_path(r->dataset, r->arena, found->partition), &found->planned->file, &there, &live, error));
+			RC_TRY(file_is(r->dataset, live_path(r->dataset, r->arena, found->partition), &found->planned->file, &there,
+						   &live, error));
 		/* Neither archived nor live: it never was, or was pruned. Its bytes are not to be had. */
 		return write_record(r, found->partition, found->seq,
-		                    record_from_plan(r->arena, found->plan, found->planned, live ? found->planned->kind : "void"), error);
+							record_from_plan(r->arena, found->plan, found->planned, live ? found->planned->kind : "void"),
+							error);
 	}
 	json_t *record = bare_record(r->arena, found->partition, found->seq, "version",
-	                             arena_printf(r->arena, "%sT00:00:00.000000Z", found->load_date));
+								 arena_printf(r->arena, "%sT00:00:00.000000Z", found->load_date));
 	json_put_text(r->arena, record, "archive", found->archive);
 	RC_TRY(add_file(r, record, found->archive, error));
 	return write_record(r, found->partition, found->seq, record, error);
@@ -214,7 +220,11 @@ static recloser_status keep_number(struct rebuild *r, recloser_error *error)
 
 recloser_status rebuild_ledger(struct session *session, struct arena *arena, struct recovery *out, recloser_error *error)
 {
-	struct rebuild r = {.session = session, .dataset = session->dataset, .arena = arena, .out = out, .newest_time = "1970-01-01T00:00:00.000000Z"};
+	struct rebuild r = {.session = session,
+						.dataset = session->dataset,
+						.arena = arena,
+						.out = out,
+						.newest_time = "1970-01-01T00:00:00.000000Z"};
 	struct strings partitions = {0};
 	struct touched touched = {{0}, {0}};
 	RC_TRY(from_commits(&r, error));

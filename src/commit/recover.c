@@ -34,7 +34,8 @@ static recloser_status finish_open(struct session *session, struct arena *arena,
 /* ---- sweep ---- */
 
 /* Looked at while the dead run's `alive` is held by us: it can't decide any more. */
-static recloser_status is_open_commit(struct dataset *dataset, struct arena *arena, const char *run, bool *open, recloser_error *error)
+static recloser_status is_open_commit(struct dataset *dataset, struct arena *arena, const char *run, bool *open,
+									  recloser_error *error)
 {
 	int64_t number;
 	struct plan *plan = NULL;
@@ -46,7 +47,7 @@ static recloser_status is_open_commit(struct dataset *dataset, struct arena *are
 }
 
 static recloser_status sweep_run(struct dataset *dataset, struct arena *arena, const char *run, struct recovery *out,
-                                 recloser_error *error)
+								 recloser_error *error)
 {
 	struct fs *fs = dataset->fs;
 	struct fs_lock *alive = NULL;
@@ -58,8 +59,9 @@ static recloser_status sweep_run(struct dataset *dataset, struct arena *arena, c
 		return RECLOSER_OK;
 	}
 	if (means_no_locks(failed)) {
-		warn(arena, out, arena_printf(arena, "no locks here: can't tell whether run %s is alive; remove %s by hand when it is not",
-		                              run, directory));
+		warn(arena, out,
+			 arena_printf(arena, "no locks here: can't tell whether run %s is alive; remove %s by hand when it is not", run,
+						  directory));
 		return RECLOSER_OK;
 	}
 	if (failed == ENOENT || failed == ENOTDIR)
@@ -91,7 +93,8 @@ static void sweep_temporary(struct dataset *dataset, struct arena *arena)
 	}
 }
 
-static recloser_status sweep(struct dataset *dataset, struct arena *arena, const char *own, struct recovery *out, recloser_error *error)
+static recloser_status sweep(struct dataset *dataset, struct arena *arena, const char *own, struct recovery *out,
+							 recloser_error *error)
 {
 	struct strings runs = {0};
 	const char *directory = path_control(dataset, arena, "staging");
@@ -126,8 +129,8 @@ static bool is_own_path(const struct dataset *dataset, const char *partition)
 	return *partition == '\0';
 }
 
-static recloser_status look_at_part(struct dataset *dataset, struct arena *arena, const char *partition, struct recovery *out,
-                                    recloser_error *error)
+static recloser_status look_at_part(struct dataset *dataset, struct arena *arena, const char *partition,
+									struct recovery *out, recloser_error *error)
 {
 	struct record *newest;
 	enum live_state state;
@@ -142,7 +145,8 @@ static recloser_status look_at_part(struct dataset *dataset, struct arena *arena
 	return RECLOSER_OK;
 }
 
-static recloser_status walk(struct dataset *dataset, struct arena *arena, const char *relative, struct recovery *out, recloser_error *error)
+static recloser_status walk(struct dataset *dataset, struct arena *arena, const char *relative, struct recovery *out,
+							recloser_error *error)
 {
 	struct strings names = {0};
 	const char *directory = path_in(arena, dataset->tree, relative, "");
@@ -164,8 +168,8 @@ static recloser_status walk(struct dataset *dataset, struct arena *arena, const 
 	return RECLOSER_OK;
 }
 
-static recloser_status look_at_ledger(struct dataset *dataset, struct arena *arena, const char *partition, struct recovery *out,
-                                      recloser_error *error)
+static recloser_status look_at_ledger(struct dataset *dataset, struct arena *arena, const char *partition,
+									  struct recovery *out, recloser_error *error)
 {
 	struct record *newest, *record;
 	int64_t number;
@@ -177,8 +181,9 @@ static recloser_status look_at_ledger(struct dataset *dataset, struct arena *are
 	for (int64_t seq = 1; seq < number; seq++) {
 		RC_TRY(ledger_read(dataset, arena, partition, seq, &record, error));
 		if (!record)
-			warn(arena, out, arena_printf(arena, "%s: record %" PRId64 " of %" PRId64 " is gone; recover --rebuild makes it again",
-			                              partition, seq, number));
+			warn(arena, out,
+				 arena_printf(arena, "%s: record %" PRId64 " of %" PRId64 " is gone; recover --rebuild makes it again",
+							  partition, seq, number));
 	}
 	return RECLOSER_OK;
 }
@@ -198,8 +203,9 @@ static recloser_status look_deep(struct dataset *dataset, struct arena *arena, s
 
 /* Holds the lock for `work` if it is free. Somebody who holds it is about to finish what is open, or will when it ends. */
 static recloser_status with_lock(struct staging *own, struct arena *arena, bool must,
-                                 recloser_status (*work)(struct session *, struct arena *, struct recovery *, recloser_error *),
-                                 struct recovery *out, recloser_error *error)
+								 recloser_status (*work)(struct session *, struct arena *, struct recovery *,
+														 recloser_error *),
+								 struct recovery *out, recloser_error *error)
 {
 	struct session *session = &own->session;
 	struct commit_options now = {0};
@@ -219,7 +225,8 @@ static recloser_status with_lock(struct staging *own, struct arena *arena, bool 
 	return status;
 }
 
-static recloser_status scratch_begin(struct dataset *dataset, struct arena *arena, struct staging **out, recloser_error *error)
+static recloser_status scratch_begin(struct dataset *dataset, struct arena *arena, struct staging **out,
+									 recloser_error *error)
 {
 	struct staging *own = arena_alloc(arena, sizeof *own);
 	RC_TRY(staging_make(dataset, arena, clock_run_id(arena), own, error));

@@ -10,7 +10,7 @@ static void close_session(void *pointer)
 }
 
 recloser_status session_open(struct dataset *dataset, struct arena *arena, const char *directory, struct session *out,
-                             recloser_error *error)
+							 recloser_error *error)
 {
 	*out = (struct session){.dataset = dataset, .arena = arena};
 	/* Opened before the first staged byte: syncfs reports what went wrong since the descriptor was opened. */
@@ -23,7 +23,8 @@ recloser_status session_open(struct dataset *dataset, struct arena *arena, const
 		close_session(out);
 	if (!out->can.hard_links && !out->can.rename_new && !out->can.locks) {
 		error_set(error, RECLOSER_IO, "store.unsafe",
-		          "this file system (%s) has neither hard links, nor a rename that does not replace, nor locks", out->can.type);
+				  "this file system (%s) has neither hard links, nor a rename that does not replace, nor locks",
+				  out->can.type);
 		error_where(error, "%s", dataset->control);
 		return error_hint(error, "two writers could not be told apart; put the dataset on another file system");
 	}

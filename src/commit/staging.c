@@ -12,7 +12,7 @@ enum { MOST_HELD = 256, PART_MODE = 0444, TRIES = 100 };
 /* ---- step 0: one file system ---- */
 
 static recloser_status existing_level(struct dataset *dataset, struct arena *arena, const char *path, struct fs_stat *out,
-                                      const char **found, recloser_error *error)
+									  const char **found, recloser_error *error)
 {
 	for (;;) {
 		bool there;
@@ -27,7 +27,7 @@ static recloser_status existing_level(struct dataset *dataset, struct arena *are
 
 /* Mount ids, too: a bind mount and a btrfs subvolume look alike by device or by mount alone, and refuse link and rename. */
 static recloser_status same_file_system(struct dataset *dataset, struct arena *arena, const char *one, const char *other,
-                                        recloser_error *error)
+										recloser_error *error)
 {
 	struct fs_stat first, second;
 	const char *first_level, *second_level;
@@ -35,19 +35,23 @@ static recloser_status same_file_system(struct dataset *dataset, struct arena *a
 	RC_TRY(existing_level(dataset, arena, other, &second, &second_level, error));
 	if (first.device == second.device && first.mount == second.mount)
 		return RECLOSER_OK;
-	error_set(error, RECLOSER_IO, "store.other_file_system", "%s and %s are not on one file system", first_level, second_level);
+	error_set(error, RECLOSER_IO, "store.other_file_system", "%s and %s are not on one file system", first_level,
+			  second_level);
 	error_where(error, "%s", other);
-	return error_hint(error, "a version goes live by one rename, which can't cross mounts: keep <root>/%s and <root>/_recloser "
-	                         "on the same mount", dataset->name);
+	return error_hint(error,
+					  "a version goes live by one rename, which can't cross mounts: keep <root>/%s and <root>/_recloser "
+					  "on the same mount",
+					  dataset->name);
 }
 
-static recloser_status check_places(struct dataset *dataset, struct arena *arena, const char *partition, recloser_error *error)
+static recloser_status check_places(struct dataset *dataset, struct arena *arena, const char *partition,
+									recloser_error *error)
 {
 	const char *others[] = {
-	    path_in(arena, dataset->tree, partition, ""),
-	    path_in(arena, path_control(dataset, arena, "ledger"), partition, ""),
-	    path_control(dataset, arena, "archive"),
-	    path_control(dataset, arena, "commits"),
+		path_in(arena, dataset->tree, partition, ""),
+		path_in(arena, path_control(dataset, arena, "ledger"), partition, ""),
+		path_control(dataset, arena, "archive"),
+		path_control(dataset, arena, "commits"),
 	};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		RC_TRY(same_file_system(dataset, arena, path_control(dataset, arena, "staging"), others[i], error));
@@ -70,7 +74,7 @@ static void release_staging(void *pointer)
 
 /* A sweeper may meet the new directory before it is locked, and take it away: then make it again. */
 recloser_status staging_make(struct dataset *dataset, struct arena *arena, const char *run, struct staging *staging,
-                             recloser_error *error)
+							 recloser_error *error)
 {
 	struct fs *fs = dataset->fs;
 	staging->session.dataset = dataset;
@@ -92,7 +96,7 @@ recloser_status staging_make(struct dataset *dataset, struct arena *arena, const
 }
 
 recloser_status staging_begin(struct dataset *dataset, struct arena *arena, const char *run, struct staging **out,
-                              recloser_error *error)
+							  recloser_error *error)
 {
 	static const char *const parts[] = {"commits", "ledger", "archive", "tmp"};
 	struct staging *staging = arena_alloc(arena, sizeof *staging);
@@ -161,8 +165,9 @@ recloser_status staging_link(struct staging *staging, const char *partition, con
 	RC_TRY(place(session, from, path, &placed, error));
 	if (placed == PLACED || placed == PLACED_SAME)
 		return RECLOSER_OK;
-	error_set(error, RECLOSER_IO, "archive.gone", placed == PLACED_NO_SOURCE ? "the archived version is not there" :
-	          "another file is staged for this partition already");
+	error_set(error, RECLOSER_IO, "archive.gone",
+			  placed == PLACED_NO_SOURCE ? "the archived version is not there"
+										 : "another file is staged for this partition already");
 	return error_where(error, "%s", placed == PLACED_NO_SOURCE ? from : path);
 }
 

@@ -42,8 +42,10 @@ struct fs {
 struct fs_ops {
 	const char *name;
 	int (*stat)(struct fs *, const char *path, struct fs_stat *out);
-	int (*list)(struct fs *, const char *directory, struct arena *arena, struct strings *names); /* sorted, without . and .. */
-	int (*read)(struct fs *, const char *path, struct arena *arena, char **bytes, size_t *count); /* whole small files; a NUL follows */
+	int (*list)(struct fs *, const char *directory, struct arena *arena,
+				struct strings *names); /* sorted, without . and .. */
+	int (*read)(struct fs *, const char *path, struct arena *arena, char **bytes,
+				size_t *count); /* whole small files; a NUL follows */
 	int (*digest)(struct fs *, const char *path, char hex[SHA256_HEX], uint64_t *bytes);
 	int (*describe)(struct fs *, const char *path, struct fs_traits *out);
 	/* Create exclusively, write all, close. `keep` (may be NULL) receives a descriptor that stays open for sync. */
@@ -62,8 +64,8 @@ struct fs_ops {
 	int (*unlink)(struct fs *, const char *path);
 	int (*remove_directory)(struct fs *, const char *path);
 	int (*chmod)(struct fs *, const char *path, unsigned mode);
-	/* Advisory, by flock; never waits. EWOULDBLOCK: held by another. ENOLCK, ENOSYS, EOPNOTSUPP: no locks here. The file is made
-	 * when absent and is still the one at `path` when this returns; `text` (may be NULL) replaces its content. */
+	/* Advisory, by flock; never waits. EWOULDBLOCK: held by another. ENOLCK, ENOSYS, EOPNOTSUPP: no locks here. The file is
+	 * made when absent and is still the one at `path` when this returns; `text` (may be NULL) replaces its content. */
 	int (*lock)(struct fs *, const char *path, const char *text, struct fs_lock **out);
 	void (*unlock)(struct fs *, struct fs_lock *lock);
 };

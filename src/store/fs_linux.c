@@ -30,15 +30,15 @@ int linux_stat(const char *path, struct fs_stat *out)
 	if (statx(AT_FDCWD, path, 0, STATX_BASIC_STATS | STATX_MNT_ID, &got) != 0)
 		return errno;
 	*out = (struct fs_stat){
-	    .bytes = got.stx_size,
-	    .inode = got.stx_ino,
-	    .device = makedev(got.stx_dev_major, got.stx_dev_minor),
-	    .mount = got.stx_mask & STATX_MNT_ID ? got.stx_mnt_id : 0,
-	    .mtime_ns = (int64_t)got.stx_mtime.tv_sec * 1000000000 + got.stx_mtime.tv_nsec,
-	    .links = got.stx_nlink,
-	    .mode = got.stx_mode & 07777U,
-	    .owner = got.stx_uid,
-	    .is_directory = S_ISDIR(got.stx_mode),
+		.bytes = got.stx_size,
+		.inode = got.stx_ino,
+		.device = makedev(got.stx_dev_major, got.stx_dev_minor),
+		.mount = got.stx_mask & STATX_MNT_ID ? got.stx_mnt_id : 0,
+		.mtime_ns = (int64_t)got.stx_mtime.tv_sec * 1000000000 + got.stx_mtime.tv_nsec,
+		.links = got.stx_nlink,
+		.mode = got.stx_mode & 07777U,
+		.owner = got.stx_uid,
+		.is_directory = S_ISDIR(got.stx_mode),
 	};
 	return 0;
 }

@@ -208,7 +208,8 @@ static int keep_or_close(int descriptor, struct fs_file **keep)
 	return 0;
 }
 
-static int posix_write(struct fs *fs, const char *path, const void *bytes, size_t count, unsigned mode, struct fs_file **keep)
+static int posix_write(struct fs *fs, const char *path, const void *bytes, size_t count, unsigned mode,
+					   struct fs_file **keep)
 {
 	(void)fs;
 	int descriptor = open_retrying(path, O_WRONLY | O_CREAT | O_EXCL, mode);

@@ -14,8 +14,8 @@ json_t *test_config(struct arena *arena)
 }
 
 static recloser_status stage(struct fs *fs, struct arena *arena, struct staging *staging, struct dataset *dataset,
-                             const struct batch *batch, const struct run_options *options, struct entry *entry,
-                             recloser_error *error)
+							 const struct batch *batch, const struct run_options *options, struct entry *entry,
+							 recloser_error *error)
 {
 	const char *path;
 	struct record *base;
@@ -39,8 +39,9 @@ static recloser_status stage(struct fs *fs, struct arena *arena, struct staging 
 	return RECLOSER_OK;
 }
 
-static recloser_status run_all(struct fs *fs, struct arena *arena, const char *root, const char *run, const struct batch *batches,
-                               size_t count, const struct run_options *options, struct outcome *out)
+static recloser_status run_all(struct fs *fs, struct arena *arena, const char *root, const char *run,
+							   const struct batch *batches, size_t count, const struct run_options *options,
+							   struct outcome *out)
 {
 	struct dataset *dataset;
 	struct staging *staging;
@@ -62,8 +63,8 @@ static recloser_status run_all(struct fs *fs, struct arena *arena, const char *r
 	return commit_run(staging, arena, out->entries, count, &commit, &out->report, &out->error);
 }
 
-void run_batches(struct fs *fs, struct arena *arena, const char *root, const char *run, const struct batch *batches, size_t count,
-                 const struct run_options *options, struct outcome *out)
+void run_batches(struct fs *fs, struct arena *arena, const char *root, const char *run, const struct batch *batches,
+				 size_t count, const struct run_options *options, struct outcome *out)
 {
 	memset(out, 0, sizeof *out);
 	out->status = run_all(fs, arena, root, run, batches, count, options, out);
@@ -153,7 +154,7 @@ const char *check_dataset(struct fs *fs, struct arena *arena, const char *root)
 	recloser_error error = {0};
 	struct strings partitions = {0}, staged = {0};
 	if (dataset_open(arena, fs, root, "queue", &c.dataset, &error) != RECLOSER_OK ||
-	    ledger_partitions(c.dataset, arena, &partitions, &error) != RECLOSER_OK)
+		ledger_partitions(c.dataset, arena, &partitions, &error) != RECLOSER_OK)
 		return arena_strdup(arena, error.what);
 	for (size_t i = 0; i < partitions.count; i++) {
 		const char *fault = check_partition(&c, partitions.at[i]);

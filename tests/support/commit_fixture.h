@@ -20,15 +20,16 @@ struct outcome {
 
 struct run_options {
 	double wait_seconds;
-	bool config;                                          /* bring a dataset.json */
-	int64_t (*base_seen)(const char *partition);          /* default: what is in the ledger before the commit */
+	bool config;                                               /* bring a dataset.json */
+	int64_t (*base_seen)(const char *partition);               /* default: what is in the ledger before the commit */
 	void (*before_commit)(void *arg, struct dataset *dataset); /* between staging and the commit */
 	void *arg;
 };
 
-/* Stage and commit. Ends where the real load would end: with the staging abandoned, unless decided. `options` may be NULL. */
-void run_batches(struct fs *fs, struct arena *arena, const char *root, const char *run, const struct batch *batches, size_t count,
-                 const struct run_options *options, struct outcome *out);
+/* Stage and commit. Ends where the real load would end: with the staging abandoned, unless decided. `options` may be NULL.
+ */
+void run_batches(struct fs *fs, struct arena *arena, const char *root, const char *run, const struct batch *batches,
+				 size_t count, const struct run_options *options, struct outcome *out);
 
 /* The content of the live file, or NULL. */
 const char *live_content(struct fs *fs, struct arena *arena, const char *root, const char *partition);
