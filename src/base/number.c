@@ -126,10 +126,10 @@ size_t number_shortest(double value, char out[NUMBER_MAX])
 }
 
 struct decimal {
-	uint64_t digits;      /* the first nineteen */
-	int significant;      /* how many there are, leading zeros not counted */
-	int exponent;         /* of the last of them */
-	size_t point;         /* where the point is, SIZE_MAX: nowhere */
+	uint64_t digits; /* the first nineteen */
+	int significant; /* how many there are, leading zeros not counted */
+	int exponent;    /* of the last of them */
+	size_t point;    /* where the point is, SIZE_MAX: nowhere */
 	bool negative;
 };
 
@@ -209,7 +209,7 @@ static bool parse_slowly(const char *text, size_t length, size_t point, double *
 bool number_parse(const char *text, size_t length, double *out)
 {
 	static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-	                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+									1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 	struct decimal d;
 	if (!scan(text, length, &d))
 		return false;

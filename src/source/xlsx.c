@@ -41,11 +41,12 @@ static void stop(struct source *source, void *own)
 static size_t describe_fault(const struct source *source, struct cursor *cursor, const struct xlsx_cell *cell)
 {
 	const struct source_column *column = &source->columns[cell->column];
-	return source_fault(cursor->fault, sizeof cursor->fault, cursor->value.fault, *column->name ? column->name : column->letter,
-	                    cursor->value.text, cursor->value.length);
+	return source_fault(cursor->fault, sizeof cursor->fault, cursor->value.fault,
+						*column->name ? column->name : column->letter, cursor->value.text, cursor->value.length);
 }
 
-static void put_row(const struct source *source, struct cursor *cursor, const struct xlsx_row *row, struct chunk *chunk, size_t at)
+static void put_row(const struct source *source, struct cursor *cursor, const struct xlsx_row *row, struct chunk *chunk,
+					size_t at)
 {
 	const struct xlsx_impl *impl = source->impl;
 	const struct xlsx_cell *cells = xlsx_row_cells(&impl->grid, row);
@@ -168,7 +169,9 @@ static recloser_status not_there(const struct choice *choice, const char *wanted
 	for (size_t i = 0; i < choice->hidden.count; i++)
 		if (sheet_matches(choice->arena, wanted, choice->hidden.at[i]))
 			return refuse(choice, "xlsx.sheet",
-			              arena_printf(choice->arena, "sheet \"%s\" is hidden, and hidden sheets are left alone", choice->hidden.at[i]), error);
+						  arena_printf(choice->arena, "sheet \"%s\" is hidden, and hidden sheets are left alone",
+									   choice->hidden.at[i]),
+						  error);
 	return refuse(choice, "xlsx.sheet", arena_printf(choice->arena, "there is no visible sheet \"%s\"", wanted), error);
 }
 
@@ -188,9 +191,11 @@ static recloser_status choose_entry(struct choice *choice, const char *wanted, r
 			strings_add(choice->arena, &met, sheet->name);
 		}
 	if (met.count > 1) {
-		error_set(error, RECLOSER_REFUSED, "xlsx.sheet", "\"%s\" meets several sheets: %s", wanted, quoted(choice->arena, &met));
+		error_set(error, RECLOSER_REFUSED, "xlsx.sheet", "\"%s\" meets several sheets: %s", wanted,
+				  quoted(choice->arena, &met));
 		error_where(error, "%s", choice->request->input->name);
-		return error_hint(error, "write the name of one, leave the others out with `not_sheet`, or list those that belong together");
+		return error_hint(
+			error, "write the name of one, leave the others out with `not_sheet`, or list those that belong together");
 	}
 	int64_t number = met.count ? 0 : xlsx_number(wanted, (int64_t)choice->visible.count);
 	for (size_t i = 0; number > 0 && i < choice->allowed_count; i++)
@@ -214,10 +219,11 @@ static recloser_status choose_sheets(struct choice *choice, recloser_error *erro
 		return RECLOSER_OK;
 	if (choice->allowed_count != 1) {
 		const char *what = choice->allowed_count ? "it has several sheets and the spec does not say which one"
-		                                         : "it has no visible sheet that `not_sheet` leaves";
+												 : "it has no visible sheet that `not_sheet` leaves";
 		refuse(choice, "xlsx.sheet", what, error);
-		return choice->allowed_count ? error_hint(error, "say `sheet:` with one of %s, or a list of them", quoted(choice->arena, &choice->visible))
-		                             : RECLOSER_REFUSED;
+		return choice->allowed_count ? error_hint(error, "say `sheet:` with one of %s, or a list of them",
+												  quoted(choice->arena, &choice->visible))
+									 : RECLOSER_REFUSED;
 	}
 	choose(choice, choice->allowed[0]);
 	return RECLOSER_OK;
@@ -226,7 +232,7 @@ static recloser_status choose_sheets(struct choice *choice, recloser_error *erro
 /* ---- opening ---- */
 
 static recloser_status open_sheet(struct arena *arena, const struct source_request *request, struct xlsx_book *book,
-                                  const struct xlsx_sheet *sheet, struct source **out, recloser_error *error)
+								  const struct xlsx_sheet *sheet, struct source **out, recloser_error *error)
 {
 	struct xlsx_impl *impl = arena_alloc(arena, sizeof *impl);
 	struct source *source = &impl->source;
@@ -246,7 +252,7 @@ static recloser_status open_sheet(struct arena *arena, const struct source_reque
 }
 
 recloser_status xlsx_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
-                          recloser_error *error)
+						  recloser_error *error)
 {
 	struct xlsx_book *book = arena_alloc(arena, sizeof *book);
 	RC_TRY(xlsx_book_open(arena, request->input->read_path, request->input->name, book, error));
@@ -258,6 +264,6 @@ recloser_status xlsx_open(struct arena *arena, const struct source_request *requ
 	*count = choice.chosen_count;
 	if (choice.hidden.count)
 		strings_add(arena, &(*out)[0]->facts.notes,
-		            arena_printf(arena, "hidden sheets left alone: %s", quoted(arena, &choice.hidden)));
+					arena_printf(arena, "hidden sheets left alone: %s", quoted(arena, &choice.hidden)));
 	return RECLOSER_OK;
 }

@@ -26,7 +26,7 @@
 enum {
 	XLSX_ROWS = 1048576,
 	XLSX_COLUMNS = 16384,
-	XLSX_RATIO = 400,                   /* unpacked : packed, once XLSX_RATIO_FROM bytes were unpacked */
+	XLSX_RATIO = 400, /* unpacked : packed, once XLSX_RATIO_FROM bytes were unpacked */
 	XLSX_RATIO_FROM = 64 << 20,
 	XLSX_SHEETS = 10000,
 	XLSX_FORMATS = 10000
@@ -71,16 +71,16 @@ const char *xlsx_relation(const char **attributes);
 
 struct xlsx_archive {
 	struct arena *arena;
-	const char *path;      /* for messages */
-	const char *root;      /* "/vsizip/{...}" */
-	uint64_t packed;       /* size of the file */
-	struct strings parts;  /* names of its members */
+	const char *path;     /* for messages */
+	const char *root;     /* "/vsizip/{...}" */
+	uint64_t packed;      /* size of the file */
+	struct strings parts; /* names of its members */
 	struct xlsx_budget budget;
 };
 /* The member of this name (letter case does not count), or NULL. */
 const char *xlsx_part(const struct xlsx_archive *archive, const char *name);
 recloser_status xlsx_parse(struct xlsx_archive *archive, const char *part, struct xlsx_handlers *handlers,
-                           recloser_error *error) RC_CHECKED;
+						   recloser_error *error) RC_CHECKED;
 /* An unsigned number of digits only, up to `most`; -1 otherwise. */
 int64_t xlsx_number(const char *text, int64_t most);
 
@@ -102,13 +102,13 @@ struct xlsx_book {
 	struct xlsx_sheet *sheets; /* worksheets only, in the order of the tabs */
 	size_t sheet_count;
 	bool date_1904;
-	struct xlsx_pool *strings;        /* shared texts, one after the other */
-	struct xlsx_pool *string_ends;    /* size_t each: where text i ends in `strings` */
-	struct xlsx_pool *styles;         /* one byte a cell format: enum xlsx_style */
+	struct xlsx_pool *strings;     /* shared texts, one after the other */
+	struct xlsx_pool *string_ends; /* size_t each: where text i ends in `strings` */
+	struct xlsx_pool *styles;      /* one byte a cell format: enum xlsx_style */
 };
 /* `path` is read, `name` is what messages call it. */
 recloser_status xlsx_book_open(struct arena *arena, const char *path, const char *name, struct xlsx_book *book,
-                               recloser_error *error) RC_CHECKED;
+							   recloser_error *error) RC_CHECKED;
 
 /* ---- xlsx_sheet.c ---- */
 enum xlsx_kind {
@@ -146,7 +146,7 @@ struct xlsx_grid {
 	uint64_t bytes; /* of XML */
 };
 recloser_status xlsx_grid_read(struct arena *arena, struct xlsx_book *book, const struct xlsx_sheet *sheet,
-                               struct xlsx_grid *grid, recloser_error *error) RC_CHECKED;
+							   struct xlsx_grid *grid, recloser_error *error) RC_CHECKED;
 const struct xlsx_row *xlsx_grid_row(const struct xlsx_grid *grid, size_t index);
 const struct xlsx_cell *xlsx_row_cells(const struct xlsx_grid *grid, const struct xlsx_row *row);
 /* The cell in this column of the row, or NULL. */
@@ -178,7 +178,7 @@ struct xlsx_table {
 };
 /* Fills source->columns, facts.above, facts.notes and counts, and says where the rows are. */
 recloser_status xlsx_table_find(struct arena *arena, const struct source_request *request, const struct xlsx_grid *grid,
-                                struct source *source, struct xlsx_table *table, recloser_error *error) RC_CHECKED;
+								struct source *source, struct xlsx_table *table, recloser_error *error) RC_CHECKED;
 
 /* ---- xlsx_wanted.c ---- */
 /* One for each column: does the load look at it? Only there does a cell that can't be taken count against its row. */

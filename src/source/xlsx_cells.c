@@ -2,8 +2,8 @@
  * A cell as text. Numbers are written with the fewest digits that give the same double, so that an id never gains ".0" and a
  * capacity never ends in 000000003; the kinds that a sheet keeps apart from text (dates, booleans) get one spelling each.
  *
- * Days. The 1900 calendar counts 1900-01-01 as 1 and has a 1900-02-29 as 60, a day that never was, so counting from 1899-12-30
- * is right from 61 on and one short before. The 1904 calendar counts 1904-01-01 as 0 and has no such hole. */
+ * Days. The 1900 calendar counts 1900-01-01 as 1 and has a 1900-02-29 as 60, a day that never was, so counting from
+ * 1899-12-30 is right from 61 on and one short before. The 1904 calendar counts 1904-01-01 as 0 and has no such hole. */
 #include "source/xlsx.h"
 
 #include <math.h>
@@ -36,7 +36,8 @@ static void put_number(struct xlsx_value *value, double number)
 static int print_clock(char *out, size_t size, int64_t ms)
 {
 	int64_t seconds = ms / 1000;
-	int length = snprintf(out, size, "%02lld:%02d:%02d", (long long)(seconds / 3600), (int)(seconds / 60 % 60), (int)(seconds % 60));
+	int length =
+		snprintf(out, size, "%02lld:%02d:%02d", (long long)(seconds / 3600), (int)(seconds / 60 % 60), (int)(seconds % 60));
 	if (ms % 1000)
 		length += snprintf(out + length, size - (size_t)length, ".%03d", (int)(ms % 1000));
 	return length;

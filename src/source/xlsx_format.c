@@ -2,8 +2,8 @@
  * Number formats. A date in a workbook is a number whose format says so; the format's letters are the only evidence.
  *
  * Only the first section counts (the one for positive numbers). Letters in quotes, behind a backslash, after `_` (width of a
- * character) or `*` (fill) are text. Brackets hold colours, conditions and locales, and also [h], [m], [s]: time that does not
- * wrap at 24 hours, that is, a duration. */
+ * character) or `*` (fill) are text. Brackets hold colours, conditions and locales, and also [h], [m], [s]: time that does
+ * not wrap at 24 hours, that is, a duration. */
 #include "source/xlsx.h"
 
 #include <string.h>

@@ -32,21 +32,24 @@ static bool holds_utf16(const unsigned char *bytes, size_t count, const char *wo
 	return false;
 }
 
-static recloser_status refuse_compound(struct arena *arena, const char *path, VSILFILE *file, recloser_error *error)
+/* The names are in the directory; its first sector and the sectors' size are in the header of the file. */
+static recloser_status refuse_compound(const char *path, VSILFILE *file, recloser_error *error)
 {
-	enum { LOOK = 4 << 20 };
-	unsigned char *bytes = arena_alloc(arena, LOOK);
+	unsigned char header[512] = {0}, bytes[8192];
 	VSIFSeekL(file, 0, SEEK_SET);
-	size_t count = VSIFReadL(bytes, 1, LOOK, file);
+	VSIFReadL(header, 1, sizeof header, file);
+	uint64_t sector = header[48] | (uint64_t)header[49] << 8 | (uint64_t)header[50] << 16 | (uint64_t)header[51] << 24;
+	VSIFSeekL(file, (sector + 1) << (header[30] == 12 ? 12 : 9), SEEK_SET);
+	size_t count = VSIFReadL(bytes, 1, sizeof bytes, file);
 	if (holds_utf16(bytes, count, "EncryptedPackage"))
-		return refuse(error, path, "is protected by a password", "remove the password in a spreadsheet program and save it as .xlsx");
+		return refuse(error, path, "is protected by a password",
+					  "remove the password in a spreadsheet program and save it as .xlsx");
 	return refuse(error, path, "is an old binary workbook (.xls), whatever its name says",
-	              "rename it to .xls, or save it as .xlsx in a spreadsheet program");
+				  "rename it to .xls, or save it as .xlsx in a spreadsheet program");
 }
 
 /* A zip begins with a local file header; an empty one with the end of the directory. */
-static recloser_status look_at_head(struct arena *arena, const char *path, const char *name, uint64_t *bytes,
-                                    recloser_error *error)
+static recloser_status look_at_head(const char *path, const char *name, uint64_t *bytes, recloser_error *error)
 {
 	static const unsigned char compound[8] = {0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1};
 	unsigned char head[8] = {0};
@@ -58,10 +61,10 @@ static recloser_status look_at_head(struct arena *arena, const char *path, const
 	size_t count = VSIFReadL(head, 1, sizeof head, file);
 	recloser_status status = RECLOSER_OK;
 	if (count == sizeof head && memcmp(head, compound, sizeof head) == 0)
-		status = refuse_compound(arena, name, file, error);
+		status = refuse_compound(name, file, error);
 	else if (count < 4 || memcmp(head, "PK\3\4", 4) != 0)
 		status = refuse(error, name, count ? "is not a workbook: it is no zip archive" : "is empty",
-		                "if it is text or a web page under the wrong name, say `format: csv`, or fetch it again");
+						"if it is text or a web page under the wrong name, say `format: csv`, or fetch it again");
 	VSIFSeekL(file, 0, SEEK_END);
 	*bytes = VSIFTellL(file);
 	VSIFCloseL(file);
@@ -84,7 +87,8 @@ static recloser_status list_parts(struct xlsx_archive *archive, recloser_error *
 	for (char **name = names; name && *name; name++)
 		strings_add(arena, &archive->parts, *name);
 	if (!archive->parts.count)
-		return refuse(error, archive->path, "is cut short or damaged: its list of parts can't be read", "fetch it again and compare its size");
+		return refuse(error, archive->path, "is cut short or damaged: its list of parts can't be read",
+					  "fetch it again and compare its size");
 	if (xlsx_part(archive, "xl/workbook.bin"))
 		return refuse(error, archive->path, "is a binary workbook (.xlsb)", "save it as .xlsx in a spreadsheet program");
 	if (xlsx_part(archive, "content.xml") && xlsx_part(archive, "mimetype"))
@@ -142,7 +146,8 @@ static void free_relations(void *pointer)
 	}
 }
 
-static recloser_status read_relations(struct xlsx_archive *archive, const char *part, struct relations **out, recloser_error *error)
+static recloser_status read_relations(struct xlsx_archive *archive, const char *part, struct relations **out,
+									  recloser_error *error)
 {
 	struct relations *relations = arena_alloc(archive->arena, sizeof *relations);
 	arena_defer(archive->arena, free_relations, relations);
@@ -150,8 +155,9 @@ static recloser_status read_relations(struct xlsx_archive *archive, const char *
 	*out = relations;
 	const char *found = xlsx_part(archive, part);
 	if (!found)
-		return refuse(error, archive->path, arena_printf(archive->arena, "is a zip archive but not a workbook: it has no %s", part),
-		              "if a workbook is inside, say which one with `member:`");
+		return refuse(error, archive->path,
+					  arena_printf(archive->arena, "is a zip archive but not a workbook: it has no %s", part),
+					  "if a workbook is inside, say which one with `member:`");
 	return xlsx_parse(archive, found, &relations->handlers, error);
 }
 
@@ -175,7 +181,8 @@ static const char *resolve(struct arena *arena, const char *from, const char *ta
 	return *folder ? arena_printf(arena, "%s/%s", folder, target) : target;
 }
 
-static const char *part_of_type(struct xlsx_archive *archive, const struct relations *relations, const char *from, const char *type)
+static const char *part_of_type(struct xlsx_archive *archive, const struct relations *relations, const char *from,
+								const char *type)
 {
 	for (const struct relation *r = relations->first; r; r = r->next)
 		if (type_is(r->type, type))
@@ -242,7 +249,8 @@ static void free_workbook(void *pointer)
 	free(workbook->listed);
 }
 
-static recloser_status read_workbook(struct xlsx_book *book, const char *part, const struct relations *relations, recloser_error *error)
+static recloser_status read_workbook(struct xlsx_book *book, const char *part, const struct relations *relations,
+									 recloser_error *error)
 {
 	struct arena *arena = book->archive.arena;
 	struct workbook *workbook = arena_alloc(arena, sizeof *workbook);
@@ -327,7 +335,7 @@ struct styles {
 	struct custom {
 		int64_t id;
 		enum xlsx_style style;
-	} *custom;
+	} * custom;
 	size_t count;
 	bool in_formats, in_cells;
 };
@@ -336,7 +344,8 @@ static void add_custom(struct styles *styles, const char **attributes)
 {
 	const char *code = xlsx_attribute(attributes, "formatCode");
 	if (!code || styles->count >= XLSX_FORMATS) {
-		xlsx_stop(&styles->handlers, code ? "it has more number formats than a workbook may" : "a number format has no text");
+		xlsx_stop(&styles->handlers,
+				  code ? "it has more number formats than a workbook may" : "a number format has no text");
 		return;
 	}
 	struct custom *grown = realloc(styles->custom, (styles->count + 1) * sizeof *grown);
@@ -409,7 +418,7 @@ static recloser_status read_styles(struct xlsx_book *book, const char *part, rec
 }
 
 recloser_status xlsx_book_open(struct arena *arena, const char *path, const char *name, struct xlsx_book *book,
-                               recloser_error *error)
+							   recloser_error *error)
 {
 	memset(book, 0, sizeof *book);
 	struct xlsx_archive *archive = &book->archive;
@@ -419,7 +428,7 @@ recloser_status xlsx_book_open(struct arena *arena, const char *path, const char
 	book->strings = xlsx_pool_new(arena, &archive->budget);
 	book->string_ends = xlsx_pool_new(arena, &archive->budget);
 	book->styles = xlsx_pool_new(arena, &archive->budget);
-	RC_TRY(look_at_head(arena, path, name, &archive->packed, error));
+	RC_TRY(look_at_head(path, name, &archive->packed, error));
 	RC_TRY(list_parts(archive, error));
 
 	struct relations *package, *relations;

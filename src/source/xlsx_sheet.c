@@ -13,18 +13,18 @@ struct reader {
 	struct xlsx_handlers handlers;
 	struct xlsx_grid *grid;
 	bool in_data, in_row, in_cell, in_text, in_string;
-	bool row_named;   /* the row element said its number */
-	bool unsorted;    /* cells of this row are out of order */
+	bool row_named; /* the row element said its number */
+	bool unsorted;  /* cells of this row are out of order */
 	bool rows_unsorted;
 	int phonetic;
-	uint32_t row;     /* of the current or last row, from 1 */
-	uint32_t column;  /* the next cell's, when it does not say */
-	uint64_t first;   /* index of the row's first cell */
+	uint32_t row;    /* of the current or last row, from 1 */
+	uint32_t column; /* the next cell's, when it does not say */
+	uint64_t first;  /* index of the row's first cell */
 	enum value_type type;
 	uint8_t style;
 	bool formula, value;
-	uint32_t at;      /* column of the current cell */
-	size_t from;      /* where its text begins */
+	uint32_t at; /* column of the current cell */
+	size_t from; /* where its text begins */
 };
 
 static size_t cell_count(const struct reader *r)
@@ -61,7 +61,7 @@ static enum value_type value_type(const char *t)
 		const char *word;
 		enum value_type type;
 	} types[] = {{"n", TYPE_N}, {"s", TYPE_S}, {"str", TYPE_STR}, {"inlineStr", TYPE_INLINE},
-	             {"b", TYPE_B}, {"e", TYPE_E}, {"d", TYPE_D}};
+				 {"b", TYPE_B}, {"e", TYPE_E}, {"d", TYPE_D}};
 	for (size_t i = 0; t && i < sizeof types / sizeof *types; i++)
 		if (strcmp(types[i].word, t) == 0)
 			return types[i].type;
@@ -214,14 +214,14 @@ static void put_value(struct reader *r, const char *text, size_t length)
 	switch (r->type) {
 	case TYPE_S:
 		if (number_parse(text, length, &number) && number >= 0 &&
-		    number < (double)(r->grid->book->string_ends->count / sizeof(size_t)) && number == (double)(uint64_t)number)
+			number < (double)(r->grid->book->string_ends->count / sizeof(size_t)) && number == (double)(uint64_t)number)
 			put_cell(r, CELL_SHARED, number);
 		else
 			put_text_cell(r, CELL_MALFORMED);
 		break;
 	case TYPE_B:
 		if ((length == 1 && (*text == '0' || *text == '1')) || (length == 4 && memcmp(text, "true", 4) == 0) ||
-		    (length == 5 && memcmp(text, "false", 5) == 0))
+			(length == 5 && memcmp(text, "false", 5) == 0))
 			put_cell(r, CELL_LOGICAL, *text == '1' || *text == 't');
 		else
 			put_text_cell(r, CELL_MALFORMED);
@@ -327,15 +327,16 @@ static recloser_status sort_rows(struct xlsx_grid *grid, const struct xlsx_sheet
 		qsort(rows, grid->row_count, sizeof *rows, by_row);
 	for (size_t i = 1; i < grid->row_count; i++)
 		if (rows[i].row == rows[i - 1].row) {
-			error_set(error, RECLOSER_REFUSED, "xlsx.damaged", "%s is not a readable workbook: row %u of sheet \"%s\" stands twice",
-			          grid->book->archive.path, rows[i].row, sheet->name);
+			error_set(error, RECLOSER_REFUSED, "xlsx.damaged",
+					  "%s is not a readable workbook: row %u of sheet \"%s\" stands twice", grid->book->archive.path,
+					  rows[i].row, sheet->name);
 			return error_hint(error, "open and save it again in a spreadsheet program");
 		}
 	return RECLOSER_OK;
 }
 
 recloser_status xlsx_grid_read(struct arena *arena, struct xlsx_book *book, const struct xlsx_sheet *sheet,
-                               struct xlsx_grid *grid, recloser_error *error)
+							   struct xlsx_grid *grid, recloser_error *error)
 {
 	struct xlsx_archive *archive = &book->archive;
 	memset(grid, 0, sizeof *grid);

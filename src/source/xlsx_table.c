@@ -55,20 +55,21 @@ static size_t words_in_row(const struct table_job *job, size_t index, const stru
 }
 
 static recloser_status header_not_found(const struct table_job *job, const struct strings *words, int within, size_t best,
-                                        size_t most)
+										size_t most)
 {
 	const struct header *header = &job->request->block->header;
 	const char *wanted = strings_join(job->arena, &header->find, ", ");
 	error_set(job->error, RECLOSER_REFUSED, "xlsx.header", "no row has the header words %s in its cells", wanted);
 	where(job);
 	if (!most)
-		return error_hint(job->error, "none of rows 1 to %d has any of them: check the sheet, the words and `within`", within);
+		return error_hint(job->error, "none of rows 1 to %d has any of them: check the sheet, the words and `within`",
+						  within);
 	const struct xlsx_row *row = xlsx_grid_row(job->grid, best);
 	struct strings texts = {0};
 	for (uint32_t i = 0; i < row->count && texts.count < 12; i++)
 		strings_add(job->arena, &texts, xlsx_cell_text(job->arena, job->grid, &xlsx_row_cells(job->grid, row)[i]));
 	return error_hint(job->error, "row %u has %zu of %zu; its cells are: %s", row->row, most, words->count,
-	                  strings_join(job->arena, &texts, " | "));
+					  strings_join(job->arena, &texts, " | "));
 }
 
 static recloser_status find_by_words(const struct table_job *job, uint32_t *out)
@@ -154,8 +155,8 @@ static const char *cell_at(const struct table_job *job, uint32_t row, uint32_t c
 
 /* What header row k says about a column. A merged title speaks for every column under it, except in the last row, where it
  * would give several columns one name; an area that spans header rows is said once. */
-static const char *header_part(const struct table_job *job, const struct merges *merges, const uint32_t *rows, int k, int count,
-                               uint32_t column)
+static const char *header_part(const struct table_job *job, const struct merges *merges, const uint32_t *rows, int k,
+							   int count, uint32_t column)
 {
 	for (size_t i = 0; i < merges->count; i++) {
 		const struct xlsx_merge *m = merges->at[i];
@@ -169,7 +170,8 @@ static const char *header_part(const struct table_job *job, const struct merges 
 	return cell_at(job, rows[k], column);
 }
 
-static const char *header_name(const struct table_job *job, const struct merges *merges, const uint32_t *rows, int count, uint32_t column)
+static const char *header_name(const struct table_job *job, const struct merges *merges, const uint32_t *rows, int count,
+							   uint32_t column)
 {
 	struct strings parts = {0};
 	for (int k = 0; k < count; k++) {
@@ -200,12 +202,14 @@ static void set_width(const struct table_job *job, size_t width)
 	size_t old = source->column_count;
 	if (width <= old)
 		return;
-	source->columns = arena_grow(job->arena, source->columns, old * sizeof *source->columns, width * sizeof *source->columns);
+	source->columns =
+		arena_grow(job->arena, source->columns, old * sizeof *source->columns, width * sizeof *source->columns);
 	source->column_count = width;
 	for (size_t i = old; i < width; i++) {
 		char letter[4];
 		xlsx_letter((uint32_t)i, letter);
-		source->columns[i] = (struct source_column){.name = "", .letter = arena_strdup(job->arena, letter), .type = CELL_TEXT};
+		source->columns[i] =
+			(struct source_column){.name = "", .letter = arena_strdup(job->arena, letter), .type = CELL_TEXT};
 	}
 }
 
@@ -285,7 +289,8 @@ static void find_first(const struct table_job *job, uint32_t after_header)
 	const struct block *block = job->request->block;
 	const struct xlsx_grid *grid = job->grid;
 	struct xlsx_table *table = job->table;
-	uint32_t from = block->data == DATA_ROW && (uint32_t)block->data_row > after_header ? (uint32_t)block->data_row : after_header;
+	uint32_t from =
+		block->data == DATA_ROW && (uint32_t)block->data_row > after_header ? (uint32_t)block->data_row : after_header;
 	size_t i = xlsx_grid_find(grid, after_header), explained = 0;
 	for (; i < grid->row_count && xlsx_grid_row(grid, i)->row < from; i++)
 		explained += row_filled(grid, i);
@@ -385,13 +390,15 @@ static void tell_rounded(const struct table_job *job)
 	}
 	if (count)
 		strings_add(job->arena, &job->source->facts.notes,
-		            arena_printf(job->arena, "sheet \"%s\": %s number cell%s of more than 15 digits (first %s%u); Excel has already "
-		                                     "rounded such numbers, ids of this length must be stored as text",
-		                         job->source->facts.sheet, text_count(job->arena, count), count == 1 ? "" : "s", letter, row_number));
+					arena_printf(job->arena,
+								 "sheet \"%s\": %s number cell%s of more than 15 digits (first %s%u); Excel has already "
+								 "rounded such numbers, ids of this length must be stored as text",
+								 job->source->facts.sheet, text_count(job->arena, count), count == 1 ? "" : "s", letter,
+								 row_number));
 }
 
 recloser_status xlsx_table_find(struct arena *arena, const struct source_request *request, const struct xlsx_grid *grid,
-                                struct source *source, struct xlsx_table *table, recloser_error *error)
+								struct source *source, struct xlsx_table *table, recloser_error *error)
 {
 	struct table_job job = {arena, request, grid, source, table, error};
 	uint32_t rows[4] = {0};

@@ -58,9 +58,9 @@ void *xlsx_pool_add(struct xlsx_pool *pool, size_t bytes)
 static const char *local_name(const char *name)
 {
 	static const char *const spaces[] = {
-	    "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
-	    "http://purl.oclc.org/ooxml/spreadsheetml/main",
-	    "http://schemas.openxmlformats.org/package/2006/relationships",
+		"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+		"http://purl.oclc.org/ooxml/spreadsheetml/main",
+		"http://schemas.openxmlformats.org/package/2006/relationships",
 	};
 	const char *at = strchr(name, SEPARATOR);
 	if (!at)
@@ -242,7 +242,8 @@ static recloser_status damaged(const struct xlsx_archive *archive, const char *p
 	return error_hint(error, "open and save it again in a spreadsheet program, or fetch it anew");
 }
 
-static recloser_status over_limit(const struct xlsx_archive *archive, const char *part, const char *what, recloser_error *error)
+static recloser_status over_limit(const struct xlsx_archive *archive, const char *part, const char *what,
+								  recloser_error *error)
 {
 	error_set(error, RECLOSER_REFUSED, "xlsx.too_large", "%s unpacks to more than a workbook may: %s", archive->path, what);
 	error_where(error, "part %s", part);
@@ -251,7 +252,7 @@ static recloser_status over_limit(const struct xlsx_archive *archive, const char
 
 /* What went wrong, in the order of how much it explains. */
 static recloser_status failure(struct xlsx_archive *archive, const char *part, const struct xlsx_handlers *handlers,
-                               recloser_error *error)
+							   recloser_error *error)
 {
 	if (archive->budget.too_large)
 		return over_limit(archive, part, "its cells and texts need more than 2 GiB of memory", error);
@@ -263,14 +264,14 @@ static recloser_status failure(struct xlsx_archive *archive, const char *part, c
 	if (code == XML_ERROR_NO_MEMORY)
 		arena_out_of_memory(archive->arena);
 	const char *what = arena_printf(archive->arena, "%s in line %lu, column %lu of the XML", XML_ErrorString(code),
-	                                (unsigned long)XML_GetCurrentLineNumber(handlers->parser),
-	                                (unsigned long)XML_GetCurrentColumnNumber(handlers->parser) + 1);
+									(unsigned long)XML_GetCurrentLineNumber(handlers->parser),
+									(unsigned long)XML_GetCurrentColumnNumber(handlers->parser) + 1);
 	return damaged(archive, part, what, error);
 }
 
 /* `size`: what the archive's directory says that the part unpacks to. */
 static recloser_status feed(struct xlsx_archive *archive, const char *part, VSILFILE *file, uint64_t size,
-                            struct xlsx_handlers *handlers, recloser_error *error)
+							struct xlsx_handlers *handlers, recloser_error *error)
 {
 	enum { BLOCK = 1 << 16 };
 	for (uint64_t done = 0;;) {
@@ -296,7 +297,7 @@ static recloser_status feed(struct xlsx_archive *archive, const char *part, VSIL
 }
 
 recloser_status xlsx_parse(struct xlsx_archive *archive, const char *part, struct xlsx_handlers *handlers,
-                           recloser_error *error)
+						   recloser_error *error)
 {
 	struct arena *call = arena_new(archive->arena);
 	const char *path = arena_printf(call, "%s/%s", archive->root, part);

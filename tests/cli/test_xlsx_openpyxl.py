@@ -5,8 +5,8 @@
 usage: test_xlsx_openpyxl.py XLSX_DUMP [FOLDER_OF_WORKBOOKS]
 
 First small workbooks, written here as literal XML, with the right answer beside each cell. Then, cell by cell, every
-workbook in the folder (default: ../shared/real beside the project) against openpyxl: value, kind, dates to the
-millisecond. Exit 77: the first part passed and the second could not run.
+workbook in the folder against openpyxl: value, kind, dates to the millisecond. The folder is `real` in RECLOSER_SHARED
+(default: ../shared beside the project) unless named. Exit 77: the first part passed and the second could not run.
 """
 import datetime
 import os
@@ -249,8 +249,11 @@ def known_answers(check):
     check.refused("ods", ".ods", sheets={}, extra=[("mimetype", "application/vnd.oasis"), ("content.xml", "<a/>")])
     check.refused("empty", "is empty", content=b"")
     check.refused("text", "no zip archive", content=b"queue_id,state\n1,TX\n")
-    check.refused("old", "(.xls)", content=b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 2000)
-    check.refused("locked", "password", content=b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 2000 + "EncryptedPackage".encode("utf-16-le") + b"\0" * 99)
+    # A compound file: sectors of 512 bytes, its directory in sector 2.
+    compound = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 22 + b"\x09\0" + b"\0" * 16 + b"\x02\0\0\0" + b"\0" * (512 * 3 - 52)
+    check.refused("old", "(.xls)", content=compound + "Workbook".encode("utf-16-le") + b"\0" * 99)
+    check.refused("locked", "password", content=compound + "EncryptedPackage".encode("utf-16-le") + b"\0" * 99)
+    check.refused("stub", "(.xls)", content=compound[:40])
     doctype = check.path("doctype.xlsx")
     write_book(doctype, {"S": ""}, extra=[])
     with zipfile.ZipFile(doctype) as z:
@@ -334,7 +337,8 @@ def main():
         raise SystemExit(__doc__)
     program = sys.argv[1]
     here = os.path.dirname(os.path.abspath(__file__))
-    folder = sys.argv[2] if len(sys.argv) > 2 else os.path.join(here, "../../../shared/real")
+    shared = os.environ.get("RECLOSER_SHARED", os.path.join(here, "../../../shared"))
+    folder = sys.argv[2] if len(sys.argv) > 2 else os.path.join(shared, "real")
     with tempfile.TemporaryDirectory() as temporary:
         check = Checks(program, temporary)
         known_answers(check)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A chunk in plain memory, so that a source can be tested cell by cell without the engine. A test that includes this must not
- * link the engine. */
+ * A chunk in plain memory, so that a source can be tested cell by cell without the engine. A test that includes this must
+ * not link the engine. */
 #ifndef RECLOSER_TEST_CHUNK_DOUBLE_H
 #define RECLOSER_TEST_CHUNK_DOUBLE_H
 

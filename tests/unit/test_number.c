@@ -101,7 +101,8 @@ static void parsing(void **state)
 	assert_true(parses("9007199254740993.00000000000000000000000000000001", 9007199254740994.0));
 	assert_true(parses("179769313486231570000000000000000000000e270", DBL_MAX));
 	assert_true(parses("0.00000000000000000000000000000000000000000000000000000000", 0));
-	static const char *const bad[] = {"", "-", ".", "e5", "1e", "1e+", "0x10", "nan", "inf", "1 ", " 1", "1,5", "1.2.3", "1e400", "1_0"};
+	static const char *const bad[] = {"",    "-",  ".",  "e5",  "1e",    "1e+",   "0x10", "nan",
+									  "inf", "1 ", " 1", "1,5", "1.2.3", "1e400", "1_0"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		assert_false(number_parse(bad[i], strlen(bad[i]), &out));
 }
@@ -124,8 +125,8 @@ static void locale_changes_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(layouts), cmocka_unit_test(powers_of_two), cmocka_unit_test(random_bits_read_back),
-	    cmocka_unit_test(parsing), cmocka_unit_test(locale_changes_nothing),
+		cmocka_unit_test(layouts), cmocka_unit_test(powers_of_two),          cmocka_unit_test(random_bits_read_back),
+		cmocka_unit_test(parsing), cmocka_unit_test(locale_changes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

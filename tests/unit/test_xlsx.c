@@ -57,14 +57,16 @@ static void header_on_row_four(void **state)
 	assert_int_equal(source->counts.before, 1);
 	assert_int_equal(source->counts.trailing, 2);
 	assert_string_equal(source->columns[4].name, "Capacity");
-	assert_string_equal(strings_join(arena, &source->facts.above, ";"), "Invented ISO queue report;\n;Run date;2026-07-05;\n");
+	assert_string_equal(strings_join(arena, &source->facts.above, ";"),
+						"Invented ISO queue report;\n;Run date;2026-07-05;\n");
 
 	block.header = (struct header){.kind = HEADER_FIND, .find = LIST(" queue  ID", "LON"), .within = 100};
 	o = open_ok(SHARED "/cases/32-header-on-row-four/queue.xlsx", &block, LIST("Queue ID"));
 	assert_int_equal(count_rows(o.sources[0]), 3);
 
 	block.header = (struct header){.kind = HEADER_FIND, .find = LIST("Queue ID", "Longitude"), .within = 100};
-	assert_int_equal(open_with(SHARED "/cases/32-header-on-row-four/queue.xlsx", &block, LIST("Queue ID")).status, RECLOSER_REFUSED);
+	assert_int_equal(open_with(SHARED "/cases/32-header-on-row-four/queue.xlsx", &block, LIST("Queue ID")).status,
+					 RECLOSER_REFUSED);
 	assert_string_equal(error.code, "xlsx.header");
 	assert_non_null(strstr(error.hint, "row 4 has 1 of 2"));
 
@@ -77,8 +79,11 @@ static void header_on_row_four(void **state)
 	assert_int_equal(o.sources[0]->counts.blank_lines, 1);
 	assert_int_equal(o.sources[0]->counts.before, 0);
 
-	struct block legend = {.header = {.kind = HEADER_ROW, .rows = {4}, .row_count = 1}, .data = DATA_ROW, .data_row = 7,
-	                       .end = END_FIND, .end_find = "legend*"};
+	struct block legend = {.header = {.kind = HEADER_ROW, .rows = {4}, .row_count = 1},
+						   .data = DATA_ROW,
+						   .data_row = 7,
+						   .end = END_FIND,
+						   .end_find = "legend*"};
 	o = open_ok(SHARED "/cases/32-header-on-row-four/queue.xlsx", &legend, LIST("Queue ID"));
 	assert_int_equal(count_rows(o.sources[0]), 2);
 	assert_int_equal(o.sources[0]->counts.before, 2);
@@ -148,16 +153,19 @@ static const char *make_book(const struct sheet_text *sheets, bool date_1904)
 		text_addf(&list, "<sheet name=\"%s\" state=\"%s\" r:id=\"s%d\"/>", sheets[i].name, sheets[i].state, i);
 		text_addf(&relations, "<Relationship Id=\"s%d\" Type=\"" OFFICE "/worksheet\" Target=\"s%d.xml\"/>", i, i);
 	}
-	add_part(path, "_rels/.rels", "<Relationships xmlns=\"" PACKAGE "\"><Relationship Id=\"w\" Type=\"" OFFICE
-	                                       "/officeDocument\" Target=\"/xl/workbook.xml\"/></Relationships>");
+	add_part(path, "_rels/.rels",
+			 "<Relationships xmlns=\"" PACKAGE "\"><Relationship Id=\"w\" Type=\"" OFFICE
+			 "/officeDocument\" Target=\"/xl/workbook.xml\"/></Relationships>");
 	add_part(path, "xl/_rels/workbook.xml.rels",
-	         arena_printf(arena, "<Relationships xmlns=\"" PACKAGE "\">%s</Relationships>", relations.at));
+			 arena_printf(arena, "<Relationships xmlns=\"" PACKAGE "\">%s</Relationships>", relations.at));
 	add_part(path, "xl/workbook.xml",
-	         arena_printf(arena, "<workbook xmlns=\"" MAIN_SPACE "\" xmlns:r=\"" OFFICE "\"><workbookPr date1904=\"%d\"/><sheets>%s</sheets></workbook>",
-	                      date_1904, list.at));
+			 arena_printf(arena,
+						  "<workbook xmlns=\"" MAIN_SPACE "\" xmlns:r=\"" OFFICE
+						  "\"><workbookPr date1904=\"%d\"/><sheets>%s</sheets></workbook>",
+						  date_1904, list.at));
 	for (int i = 0; sheets[i].name; i++)
 		add_part(path, arena_printf(arena, "xl/s%d.xml", i),
-		         arena_printf(arena, "<worksheet xmlns=\"" MAIN_SPACE "\">%s</worksheet>", sheets[i].xml));
+				 arena_printf(arena, "<worksheet xmlns=\"" MAIN_SPACE "\">%s</worksheet>", sheets[i].xml));
 	VSIFCloseL(archive);
 	arena_defer(arena, remove_book, (void *)path);
 	return path;
@@ -171,12 +179,19 @@ static void two_header_rows(void **state)
 {
 	(void)state;
 	static const struct sheet_text sheets[] = {
-	    {"S", "visible", "<sheetData><row>" T("Queue") "</row><row r=\"3\">" T("Id") T("Capacity") "<c/>" T("Place") T("Note") "</row>"
-	                     "<row><c/>" T("Summer") T("Winter") T("State") "</row>"
-	                     "<row>" T("Q1") C("", "5") C("", "6") T("TX") C("t=\"e\"", "#N/A") "</row>"
-	                     "<row>" T("Q2") C("", "12345678901234567") "<c><f>1+1</f></c>" T("NM") "</row></sheetData>"
-	                     "<mergeCells><mergeCell ref=\"A3:A4\"/><mergeCell ref=\"B3:C3\"/><mergeCell ref=\"A1:D1\"/></mergeCells>"},
-	    {0}};
+		{"S", "visible",
+		 "<sheetData><row>" T("Queue") "</row><row r=\"3\">" T("Id") T("Capacity") "<c/>" T("Place")
+			 T("Note") "</row>"
+					   "<row><c/>" T("Summer") T("Winter")
+						   T("State") "</row>"
+									  "<row>" T("Q1") C("", "5") C("", "6") T("TX")
+										  C("t=\"e\"",
+											"#N/A") "</row>"
+													"<row>" T("Q2") C("", "12345678901234567") "<c><f>1+1</f></c>" T(
+														"NM") "</row></sheetData>"
+															  "<mergeCells><mergeCell ref=\"A3:A4\"/><mergeCell "
+															  "ref=\"B3:C3\"/><mergeCell ref=\"A1:D1\"/></mergeCells>"},
+		{0}};
 	const char *path = make_book(sheets, true);
 	struct block block = {.header = {.kind = HEADER_ROW, .rows = {3, 4}, .row_count = 2}};
 	struct source *source = open_ok(path, &block, LIST("Id")).sources[0];
@@ -191,12 +206,14 @@ static void two_header_rows(void **state)
 	struct strings rows = rows_of(source);
 	assert_int_equal(rows.count, 2);
 	assert_string_equal(rows.at[0], "5|Q1|5|6|TX|#N/A!the cell holds an error\x1fNote\x1f#N/A");
-	assert_string_equal(rows.at[1], "6|Q2|12345678901234568|~|NM|~!the formula was saved without its result\x1f" "Capacity Winter\x1f");
+	assert_string_equal(rows.at[1], "6|Q2|12345678901234568|~|NM|~!the formula was saved without its result\x1f"
+									"Capacity Winter\x1f");
 	assert_int_equal(source->facts.notes.count, 1);
 	assert_non_null(strstr(source->facts.notes.at[0], "1 number cell of more than 15 digits (first B6)"));
 
 	/* Dropped columns do not count against a row, unless an expression names them. */
-	struct column columns[] = {{.name = "id", .origin = ORIGIN_FROM, .from = LIST("Id")}, {.name = "n", .origin = ORIGIN_VALUE}};
+	struct column columns[] = {{.name = "id", .origin = ORIGIN_FROM, .from = LIST("Id")},
+							   {.name = "n", .origin = ORIGIN_VALUE}};
 	block.columns = columns;
 	block.column_count = 2;
 	keep_columns = false;
@@ -214,8 +231,11 @@ static void sheets_are_chosen(void **state)
 {
 	(void)state;
 #define ROWS "<sheetData><row>" T("id") "</row><row>" T("1") "</row></sheetData>"
-	static const struct sheet_text sheets[] = {{"Old", "hidden", ROWS}, {"Data [2020]", "visible", ROWS}, {"Notes", "visible", ROWS},
-	                                           {"Secret", "veryHidden", ROWS}, {0}};
+	static const struct sheet_text sheets[] = {{"Old", "hidden", ROWS},
+											   {"Data [2020]", "visible", ROWS},
+											   {"Notes", "visible", ROWS},
+											   {"Secret", "veryHidden", ROWS},
+											   {0}};
 	const char *path = make_book(sheets, false);
 	struct block exact = {.sheet = LIST("data  [2020]")};
 	struct opened o = open_ok(path, &exact, LIST("id"));
@@ -245,10 +265,13 @@ static void blank_rows(void **state)
 {
 	(void)state;
 	static const struct sheet_text sheets[] = {
-	    {"S", "visible", "<sheetData><row r=\"2\">" T("id") T("mw") "</row><row r=\"4\">" T("  ") T("unit") "</row><row>" T(" ") "</row>"
-	                     "<row r=\"6\">" T("a") "</row><row>" T("b") T("") "</row><row>" T("\xC2\xA0") "</row>"
-	                     "<row>" T("c") "</row><row r=\"20\">" T("note") "</row><row>" T(" ") "</row></sheetData>"},
-	    {0}};
+		{"S", "visible",
+		 "<sheetData><row r=\"2\">" T("id") T("mw") "</row><row r=\"4\">" T("  ") T("unit") "</row><row>" T(
+			 " ") "</row>"
+				  "<row r=\"6\">" T("a") "</row><row>" T("b") T("") "</row><row>" T(
+					  "\xC2\xA0") "</row>"
+								  "<row>" T("c") "</row><row r=\"20\">" T("note") "</row><row>" T(" ") "</row></sheetData>"},
+		{0}};
 	const char *path = make_book(sheets, false);
 	struct block block = {0};
 	struct source *source = open_ok(path, &block, LIST("id")).sources[0];
@@ -291,12 +314,31 @@ static void number_formats(void **state)
 		const char *format;
 		enum xlsx_style style;
 	} cases[] = {
-	    {"General", STYLE_PLAIN}, {"0.00", STYLE_PLAIN}, {"#,##0 \"MW day\"", STYLE_PLAIN}, {"0.00E+00", STYLE_PLAIN},
-	    {"@", STYLE_PLAIN}, {"[Red]0;[Blue]-0", STYLE_PLAIN}, {"0\\d", STYLE_PLAIN}, {"_d0", STYLE_PLAIN}, {"*d0", STYLE_PLAIN},
-	    {"[$-409]0", STYLE_PLAIN}, {"0;yyyy", STYLE_PLAIN}, {"", STYLE_PLAIN}, {"\"unclosed d", STYLE_PLAIN}, {"0\\", STYLE_PLAIN},
-	    {"m/d/yyyy", STYLE_DATE}, {"[$-409]mmmm\\-yy;@", STYLE_DATE}, {"mmm", STYLE_DATE}, {"YYYY-MM-DD HH:MM", STYLE_DATE},
-	    {"dd\\.mm", STYLE_DATE}, {"h:mm AM/PM", STYLE_TIME}, {"mm:ss.0", STYLE_TIME}, {"[h]:mm:ss", STYLE_DURATION},
-	    {"[mm]:ss", STYLE_DURATION}, {"[SS]", STYLE_DURATION}, {"[h", STYLE_TIME},
+		{"General", STYLE_PLAIN},
+		{"0.00", STYLE_PLAIN},
+		{"#,##0 \"MW day\"", STYLE_PLAIN},
+		{"0.00E+00", STYLE_PLAIN},
+		{"@", STYLE_PLAIN},
+		{"[Red]0;[Blue]-0", STYLE_PLAIN},
+		{"0\\d", STYLE_PLAIN},
+		{"_d0", STYLE_PLAIN},
+		{"*d0", STYLE_PLAIN},
+		{"[$-409]0", STYLE_PLAIN},
+		{"0;yyyy", STYLE_PLAIN},
+		{"", STYLE_PLAIN},
+		{"\"unclosed d", STYLE_PLAIN},
+		{"0\\", STYLE_PLAIN},
+		{"m/d/yyyy", STYLE_DATE},
+		{"[$-409]mmmm\\-yy;@", STYLE_DATE},
+		{"mmm", STYLE_DATE},
+		{"YYYY-MM-DD HH:MM", STYLE_DATE},
+		{"dd\\.mm", STYLE_DATE},
+		{"h:mm AM/PM", STYLE_TIME},
+		{"mm:ss.0", STYLE_TIME},
+		{"[h]:mm:ss", STYLE_DURATION},
+		{"[mm]:ss", STYLE_DURATION},
+		{"[SS]", STYLE_DURATION},
+		{"[h", STYLE_TIME},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (xlsx_style_of_format(cases[i].format) != cases[i].style)
@@ -337,8 +379,8 @@ static char *read_file(const char *path, size_t *count)
 	return bytes;
 }
 
-/* All rows and counts of a workbook as one text, or NULL when it is refused. Under a new name each time, since GDAL remembers
- * archives by name, size and second. */
+/* All rows and counts of a workbook as one text, or NULL when it is refused. Under a new name each time, since GDAL
+ * remembers archives by name, size and second. */
 static const char *read_damaged(const char *folder, const char *bytes, size_t count)
 {
 	static int number;
@@ -359,7 +401,7 @@ static const char *read_damaged(const char *folder, const char *bytes, size_t co
 	}
 	struct strings rows = rows_of(o.sources[0]);
 	return arena_printf(arena, "%s\n%d %d", strings_join(arena, &rows, "\n"), (int)o.sources[0]->counts.before,
-	                    (int)o.sources[0]->counts.trailing);
+						(int)o.sources[0]->counts.trailing);
 }
 
 /* Whatever happens to a file, it gives its own rows or none. */
@@ -392,16 +434,16 @@ static void damaged_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(ids_stay_whole, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(header_on_row_four, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(nothing_declared, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(serials_among_dates, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(two_header_rows, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(sheets_are_chosen, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(blank_rows, set_up, tear_down),
-	    cmocka_unit_test(number_formats),
-	    cmocka_unit_test(letters),
-	    cmocka_unit_test_setup_teardown(damaged_files, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(ids_stay_whole, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(header_on_row_four, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(nothing_declared, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(serials_among_dates, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(two_header_rows, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sheets_are_chosen, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(blank_rows, set_up, tear_down),
+		cmocka_unit_test(number_formats),
+		cmocka_unit_test(letters),
+		cmocka_unit_test_setup_teardown(damaged_files, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,9 @@ static void ercot_two_sheets_meet(void **state)
 	if (access(path, R_OK) != 0)
 		skip();
 	assert_int_equal(open_with(path, &block, LIST("INR")).status, RECLOSER_REFUSED);
-	assert_string_equal(error.what, "\"project  details*\" meets several sheets: \"Project Details - Large Gen\", \"Project Details - Small Gen\"");
+	assert_string_equal(
+		error.what,
+		"\"project  details*\" meets several sheets: \"Project Details - Large Gen\", \"Project Details - Small Gen\"");
 
 	error_clear(&error);
 	struct block none = {0};
@@ -90,8 +92,9 @@ static void ercot_two_sheets_meet(void **state)
 static void caiso_three_sheets(void **state)
 {
 	(void)state;
-	struct block block = {.sheet = LIST("Grid GenerationQueue", "Completed Generation Projects", "Withdrawn Generation Projects"),
-	                      .header = {.kind = HEADER_FIND, .within = 100}};
+	struct block block = {.sheet =
+							  LIST("Grid GenerationQueue", "Completed Generation Projects", "Withdrawn Generation Projects"),
+						  .header = {.kind = HEADER_FIND, .within = 100}};
 	block.header.find = LIST("Queue Position", "Queue Date");
 	struct opened o = open_ok(SHARED "/real/caiso-queue/caiso_queue_report.xlsx", &block, LIST("Queue Position"));
 	static const size_t expected[] = {393, 220, 1666};
@@ -134,21 +137,22 @@ static void north_america(void **state)
 {
 	(void)state;
 	struct block block = {.sheet = LIST("1")};
-	struct opened o = open_ok(SHARED "/real/northamerica/PowerPlantsAllGE100MW_NorthAmerica_201606.xlsx", &block, LIST("Facility Name"));
+	struct opened o =
+		open_ok(SHARED "/real/northamerica/PowerPlantsAllGE100MW_NorthAmerica_201606.xlsx", &block, LIST("Facility Name"));
 	assert_int_equal(count_rows(o.sources[0]), 2129);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(ercot_june_2025, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(ercot_july_2025, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(ercot_july_2020, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(ercot_two_sheets_meet, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(caiso_three_sheets, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(one_sheet_files, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(eia_plants, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(north_america, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(ercot_june_2025, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(ercot_july_2025, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(ercot_july_2020, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(ercot_two_sheets_meet, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(caiso_three_sheets, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(one_sheet_files, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(eia_plants, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(north_america, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

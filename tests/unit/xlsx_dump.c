@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Test only: every cell of every worksheet, one a line: sheet, row, column, kind, value, fault, with tabs between and
- * backslash escapes inside. tests/cli/test_xlsx_openpyxl.py compares this with another reader. Exit 3: refused, the reason on
- * stderr. */
+ * backslash escapes inside. tests/cli/test_xlsx_openpyxl.py compares this with another reader. Exit 3: refused, the reason
+ * on stderr. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
