@@ -73,6 +73,7 @@ static recloser_status copy_stream(struct arena *arena, int from, const char *pa
 static recloser_status spool_stream(struct arena *arena, int from, const char *spool, struct input *out,
 									recloser_error *error)
 {
+	spool = spool_directory(spool);
 	/* Named, since readers open it by its path. */
 	char *copy = arena_printf(arena, "%s/input-XXXXXX", spool);
 	int *to = descriptor_on(arena);

@@ -6,9 +6,9 @@
 #include "source/source.h"
 
 /* Fingerprint the input at `path`. "-" (standard input) and whatever else can be read only once is copied into the
- * directory `spool` first; the copy is removed with the arena. The fingerprint is the SHA-256 of the bytes; of a source that
- * is several files (a shapefile, a .gdb folder) it covers all of them. RECLOSER_IO when it can't be read.
- * `source` is left NULL for the caller. */
+ * directory `spool` (NULL: the system's for temporary files) first; the copy is removed with the arena. The fingerprint is
+ * the SHA-256 of the bytes; of a source that is several files (a shapefile, a .gdb folder) it covers all of them.
+ * RECLOSER_IO when it can't be read. `source` is left NULL for the caller. */
 recloser_status input_open(struct arena *arena, const char *path, const char *spool, struct input *out,
 						   recloser_error *error) RC_CHECKED;
 

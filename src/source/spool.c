@@ -68,8 +68,15 @@ recloser_status write_all(int descriptor, const void *bytes, size_t count, const
 	return RECLOSER_OK;
 }
 
+const char *spool_directory(const char *directory)
+{
+	const char *system = getenv("TMPDIR");
+	return directory ? directory : system && *system ? system : "/tmp";
+}
+
 recloser_status spool_open(struct arena *arena, const char *directory, struct spool *out, recloser_error *error)
 {
+	directory = spool_directory(directory);
 	char *name = arena_printf(arena, "%s/spool-XXXXXX", directory);
 	int *descriptor = descriptor_on(arena);
 	*descriptor = mkstemp(name);

@@ -14,7 +14,9 @@ struct spool {
 	uint64_t bytes;
 };
 
-/* An empty spool file in `directory`; closed with the arena. */
+/* `directory`, or where the system keeps temporary files when that is NULL (nothing staged yet). */
+const char *spool_directory(const char *directory);
+/* An empty spool file in spool_directory(directory); closed with the arena. */
 recloser_status spool_open(struct arena *arena, const char *directory, struct spool *out, recloser_error *error) RC_CHECKED;
 /* Append. RECLOSER_IO when the disk is full. */
 recloser_status spool_add(struct spool *spool, const void *bytes, size_t count, recloser_error *error) RC_CHECKED;

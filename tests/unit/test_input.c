@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "source/input.h"
+#include "source/spool.h"
 
 static const char abc_sha256[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
@@ -109,6 +110,18 @@ static void standard_input(void **state)
 	assert_string_equal(input.path, "-");
 	assert_string_equal(input.name, "stdin");
 	copied(b, &input);
+}
+
+static void system_directory(void **state)
+{
+	struct bench *b = *state;
+	setenv("TMPDIR", b->spool, 1);
+	assert_string_equal(spool_directory(NULL), b->spool);
+	setenv("TMPDIR", "", 1);
+	assert_string_equal(spool_directory(NULL), "/tmp");
+	unsetenv("TMPDIR");
+	assert_string_equal(spool_directory(NULL), "/tmp");
+	assert_string_equal(spool_directory("a"), "a");
 }
 
 static void named_pipe(void **state)
@@ -266,8 +279,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(one_file),  TEST(standard_input),   TEST(named_pipe),     TEST(folders),
-		TEST(shapefile), TEST(file_geodatabase), TEST(reader_by_name), TEST(reader_by_content),
+		TEST(one_file),  TEST(standard_input),   TEST(system_directory), TEST(named_pipe),        TEST(folders),
+		TEST(shapefile), TEST(file_geodatabase), TEST(reader_by_name),   TEST(reader_by_content),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
