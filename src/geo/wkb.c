@@ -358,5 +358,7 @@ size_t wkb_store(const void *bytes, size_t count, void *out)
 {
 	struct walk walk = {.at = bytes, .end = (const uint8_t *)bytes + count, .out = out};
 	struct head head;
-	return take_geometry(&walk, 0, NULL, &head) == WKB_SOUND ? (size_t)(walk.out - (uint8_t *)out) : 0;
+	if (take_geometry(&walk, 0, NULL, &head) != WKB_SOUND || walk.at != walk.end)
+		return 0;
+	return (size_t)(walk.out - (uint8_t *)out);
 }
