@@ -419,16 +419,6 @@ static recloser_status begin(struct demo *demo, recloser_error *error)
 	return engine_open(demo->arena, &engine, &demo->engine, error);
 }
 
-static json_t *error_as_json(struct arena *arena, const recloser_error *error)
-{
-	json_t *object = json_new_object(arena);
-	json_put_text(arena, object, "code", error->code);
-	json_put_text(arena, object, "what", error->what);
-	json_put_text(arena, object, "where", error->where);
-	json_put_text(arena, object, "hint", error->hint);
-	return object;
-}
-
 /* The result of a run that got as far as having figures, also when one of them is a fault. */
 static recloser_status give(struct demo *demo, recloser_status status, recloser_result **out, recloser_error *error)
 {
@@ -436,7 +426,8 @@ static recloser_status give(struct demo *demo, recloser_status status, recloser_
 		return status;
 	json_put_text(demo->arena, demo->figures, "outcome", status == RECLOSER_OK ? "done" : "failed");
 	json_put_text(demo->arena, demo->figures, "directory", demo->directory);
-	json_put(demo->arena, demo->figures, "error", status == RECLOSER_OK ? json_null() : error_as_json(demo->arena, error));
+	if (status != RECLOSER_OK)
+		result_add_error(demo->arena, demo->figures, error);
 	*out = result_of_texts(json_text(demo->arena, demo->figures), demo->told.at);
 	if (*out == NULL && status == RECLOSER_OK)
 		return error_set(error, RECLOSER_IO, "memory", "out of memory");
