@@ -101,7 +101,7 @@ recloser_status json_open(struct arena *arena, const struct source_request *requ
 	struct json_source *json = arena_alloc(arena, sizeof *json);
 	struct source *source = &json->source;
 	struct bytes bytes;
-	json->request = request;
+	json->request = *request;
 	RC_TRY(bytes_open(arena, request->input->read_path, request->block->encoding, request->spool, &bytes, error));
 	RC_TRY(json_find(arena, request, &bytes, &json->place, error));
 	RC_TRY(json_survey(arena, json, error));

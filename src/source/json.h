@@ -89,7 +89,7 @@ struct json_checkpoint {
 
 struct json_source {
 	struct source source;
-	const struct source_request *request;
+	struct source_request request;
 	struct json_place place;
 	struct json_columns columns;
 	size_t id_column, geometry_column; /* SIZE_MAX: none; they come after `columns` */

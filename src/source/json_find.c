@@ -133,7 +133,7 @@ static recloser_status find_in_object(struct arena *arena, const struct source_r
                                       const char *object, struct json_place *out, recloser_error *error)
 {
 	if (value_is(&look->type, "Topology"))
-		return refuse(request, "this is TopoJSON, which is not read", "convert it to GeoJSON", error);
+		return refuse(request, "this is TopoJSON, not GeoJSON", "write `format: ogr` in the source's block", error);
 	if (look->features.kind == VALUE_ARRAY && look->esri)
 		return refuse(request, "this is ESRI JSON, not GeoJSON", "write `format: ogr` in the source's block", error);
 	out->array = true;

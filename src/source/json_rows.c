@@ -153,7 +153,7 @@ static void fill_foreign(void *arg, const struct value *name)
 /* What ends the source: the text is mapped, and a file that is changed meanwhile changes under the reader. */
 static size_t give_up(const struct filler *filler, recloser_error *error)
 {
-	const struct input *input = filler->source->request->input;
+	const struct input *input = filler->source->request.input;
 	if (filler->no_memory)
 		error_set(error, RECLOSER_IO, "memory", "out of memory");
 	else

@@ -216,7 +216,7 @@ static void test_refused(void **state)
 	refused(b, "[1,2]\n[3,4]", "after the end", "line 2, byte offset 6", "lines must hold objects");
 	refused(b, "[null]", "none of the records is an object", "t.json", "");
 	refused(b, "{\"type\":\"FeatureCollection\"}", "no array of features", "t.json", "");
-	refused(b, "{\"type\":\"Topology\",\"objects\":{}}", "TopoJSON", "t.json", "GeoJSON");
+	refused(b, "{\"type\":\"Topology\",\"objects\":{}}", "TopoJSON", "t.json", "format: ogr");
 	refused(b, "{\"spatialReference\":{},\"features\":[{\"attributes\":{}}]}", "ESRI JSON", "t.json", "ogr");
 }
 
