@@ -27,11 +27,59 @@ struct content_plan {
 	size_t *hashed;      /* the fingerprint's columns in byte order of their names */
 	ptrdiff_t key, geometry; /* -1: none */
 	char *schema_text;
+	pthread_mutex_t lock; /* over the list */
+	struct found *all;    /* every state that is not given back yet */
 };
 
+/* What was found in one group by one thread. */
+struct found {
+	struct content_plan *plan;
+	struct found *previous, *next; /* in the plan's list */
+	uint64_t rows, key_null, geometry_null, geometry_faults;
+	uint64_t low, high;
+	enum wkb_fault first_fault;
+	struct wkb_facts geometry;
+	struct digests keys;
+};
+
+static struct found *new_found(struct content_plan *plan)
+{
+	struct found *found = calloc(1, sizeof *found);
+	if (!found)
+		return NULL;
+	found->plan = plan;
+	pthread_mutex_lock(&plan->lock);
+	found->next = plan->all;
+	if (plan->all)
+		plan->all->previous = found;
+	plan->all = found;
+	pthread_mutex_unlock(&plan->lock);
+	return found;
+}
+
+static void free_found(struct found *found)
+{
+	struct content_plan *plan = found->plan;
+	pthread_mutex_lock(&plan->lock);
+	if (found->previous)
+		found->previous->next = found->next;
+	else
+		plan->all = found->next;
+	if (found->next)
+		found->next->previous = found->previous;
+	pthread_mutex_unlock(&plan->lock);
+	digests_free(&found->keys);
+	free(found);
+}
+
+/* The engine does not destroy all states of a grouping that failed half-way, so those that are left go with the plan, which
+ * it does give back. */
 static void free_plan(void *pointer)
 {
 	struct content_plan *plan = pointer;
+	while (plan->all)
+		free_found(plan->all);
+	pthread_mutex_destroy(&plan->lock);
 	for (size_t i = 0; i < plan->column_count; i++)
 		content_type_free(&plan->types[i]);
 	free(plan->types);
@@ -46,6 +94,7 @@ static struct content_plan *new_plan(size_t columns)
 	struct content_plan *plan = calloc(1, sizeof *plan);
 	if (!plan)
 		return NULL;
+	pthread_mutex_init(&plan->lock, NULL);
 	plan->types = calloc(columns + 1, sizeof *plan->types);
 	plan->nodes = calloc(columns + 1, sizeof *plan->nodes);
 	plan->hashed = calloc(columns + 1, sizeof *plan->hashed);
@@ -57,14 +106,6 @@ static struct content_plan *new_plan(size_t columns)
 }
 
 /* ---- states ---- */
-
-struct found {
-	uint64_t rows, key_null, geometry_null, geometry_faults;
-	uint64_t low, high;
-	enum wkb_fault first_fault;
-	struct wkb_facts geometry;
-	struct digests keys;
-};
 
 static struct found **found_of(duckdb_aggregate_state state)
 {
@@ -88,8 +129,7 @@ static void state_destroy(duckdb_aggregate_state *states, idx_t count)
 	for (idx_t i = 0; i < count; i++) {
 		struct found *found = *found_of(states[i]);
 		if (found)
-			digests_free(&found->keys);
-		free(found);
+			free_found(found);
 		*found_of(states[i]) = NULL;
 	}
 }
@@ -223,12 +263,12 @@ static void look_at_geometry(struct pass *pass, idx_t count, duckdb_aggregate_st
 	}
 }
 
-static bool ready_states(idx_t count, duckdb_aggregate_state *states)
+static bool ready_states(struct content_plan *plan, idx_t count, duckdb_aggregate_state *states)
 {
 	for (idx_t row = 0; row < count; row++) {
 		struct found **found = found_of(states[row]);
 		if (!*found)
-			*found = calloc(1, sizeof **found);
+			*found = new_found(plan);
 		if (!*found)
 			return false;
 		(*found)->rows++;
@@ -238,10 +278,10 @@ static bool ready_states(idx_t count, duckdb_aggregate_state *states)
 
 static void state_update(duckdb_function_info info, duckdb_data_chunk input, duckdb_aggregate_state *states)
 {
-	const struct content_plan *plan = duckdb_aggregate_function_get_extra_info(info);
+	struct content_plan *plan = duckdb_aggregate_function_get_extra_info(info);
 	idx_t count = duckdb_data_chunk_get_size(input);
 	struct pass pass = {.plan = plan, .vectors = malloc((plan->node_count + 1) * sizeof *pass.vectors)};
-	bool good = pass.vectors && ready_states(count, states);
+	bool good = pass.vectors && ready_states(plan, count, states);
 	if (good) {
 		struct content_vector *next = pass.vectors;
 		for (size_t c = 0; c < plan->column_count; c++)
