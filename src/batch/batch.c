@@ -26,8 +26,9 @@ const char *batch_order_sql(struct arena *arena, const struct batch *batch)
 		const char *name = identity->column ? sql_name(arena, identity->column) : arena_printf(arena, "_rc_i%zu", i);
 		text_addf(&out, "%s%s", out.length ? ", " : "", name);
 	}
-	text_addf(&out, "%s%s", out.length ? ", " : "", sql_name(arena, spec->key_column));
-	return out.at;
+	/* Rows of one identity have one key, and of those one is left: the identity alone is a total order. Where all of it is
+	 * partition columns, a part is one row. */
+	return out.length ? out.at : sql_name(arena, spec->key_column);
 }
 
 /* ---- uniting the sources' columns ---- */

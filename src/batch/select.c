@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "base/hive.h"
 #include "batch/convert.h"
 
 struct fault {
@@ -349,7 +350,7 @@ static recloser_status geometry_layers(struct layers *layers, recloser_error *er
 	const struct geometry_spec *spec = &layers->context->spec->geometry;
 	if (layout->geometry == GEOMETRY_NONE || layout->geometry == GEOMETRY_LOOKUP)
 		return RECLOSER_OK;
-	const char *raw, *moved = "_rc_g0";
+	const char *raw = NULL, *moved = "_rc_g0";
 	RC_TRY(geometry_raw(layers, &raw, error));
 	wrap(layers, arena_printf(arena, ", %s AS _rc_g0", raw));
 	if (spec->curves == CURVES_LINEARIZE)
@@ -366,6 +367,36 @@ static recloser_status geometry_layers(struct layers *layers, recloser_error *er
 
 /* ---- identity, key, checks ---- */
 
+/* Is there nothing in it to tell one row from another? Almost no text begins with a blank, so the test that looks at the whole
+ * of it runs only where the first byte says so. */
+static const char *blank_sql(struct arena *arena, const char *value, const char *engine_type)
+{
+	if (strcmp(engine_type, "VARCHAR") == 0)
+		return arena_printf(arena, "(CASE WHEN %s < '!' THEN trim(%s, ' \t\r\n') = '' ELSE FALSE END)", value, value);
+	if (strcmp(engine_type, "DOUBLE") == 0 || strcmp(engine_type, "FLOAT") == 0)
+		return arena_printf(arena, "isnan(%s)", value);
+	return "FALSE";
+}
+
+/* The engine's type of a field under its own name. */
+static const char *field_type(struct arena *arena, const struct field *field)
+{
+	bool declared = field->type != TYPE_UNSET && (field->column || through_text(field));
+	return declared ? convert_engine_type(arena, field->column, field->type) : field->raw_type;
+}
+
+static const char *identity_blank(const struct layers *layers, const struct identity *identity, const char *value)
+{
+	struct arena *arena = layers->arena;
+	const struct layout *layout = layers->layout;
+	if (!identity->column) /* an expression: whatever it gives is looked at as text */
+		return blank_sql(arena, arena_printf(arena, "CAST(%s AS VARCHAR)", value), "VARCHAR");
+	for (size_t k = 0; k < layout->count; k++)
+		if (strcmp(layout->fields[k].name, identity->column) == 0)
+			return blank_sql(arena, value, field_type(arena, &layout->fields[k]));
+	return "FALSE"; /* the geometry */
+}
+
 static recloser_status identity_layers(struct layers *layers, recloser_error *error)
 {
 	struct arena *arena = layers->arena;
@@ -379,10 +410,8 @@ static recloser_status identity_layers(struct layers *layers, recloser_error *er
 		const char *value = identity->sql ? arena_printf(arena, "(%s)", identity->sql) : sql_name(arena, identity->column);
 		text_addf(&fields, ", %s AS _rc_i%zu", value, i);
 		text_addf(&arguments, "%s_rc_i%zu", i ? ", " : "", i);
-		bool geometry = identity->column && strcmp(identity->column, spec->geometry.column) == 0;
-		const char *blank = geometry ? arena_printf(arena, "_rc_i%zu IS NULL", i)
-			: arena_printf(arena, "_rc_i%zu IS NULL OR trim(CAST(_rc_i%zu AS VARCHAR), ' \t\r\n') IN ('', 'nan')"
-			               " AND (typeof(_rc_i%zu) IN ('DOUBLE', 'FLOAT') OR trim(CAST(_rc_i%zu AS VARCHAR), ' \t\r\n') = '')", i, i, i, i);
+		const char *field = arena_printf(arena, "_rc_i%zu", i);
+		const char *blank = arena_printf(arena, "%s IS NULL OR %s", field, identity_blank(layers, identity, field));
 		/* A field with a `default` may be empty by the user's own word. */
 		bool may_be_empty = false;
 		const struct column *column = identity->column ? block_column(layers->layout->block, identity->column) : NULL;
@@ -427,11 +456,13 @@ static void partition_faults(struct layers *layers)
 	for (size_t i = 0; i < partition->count; i++) {
 		const char *name = partition->at[i];
 		const char *value = arena_printf(arena, "CAST(%s AS VARCHAR)", sql_name(arena, name));
-		add_fault(layers, arena_printf(arena, "%s IS NULL OR trim(%s, ' \t\r\n') = ''", value, value),
+		add_fault(layers, arena_printf(arena, "%s IS NULL OR %s", value, blank_sql(arena, value, "VARCHAR")),
 		          arena_printf(arena, "partition column %s is missing", name), name, NULL);
 		add_fault(layers, arena_printf(arena, "%s = '__HIVE_DEFAULT_PARTITION__'", value),
 		          "the word that Hive keeps for a missing partition value", name, value);
-		add_fault(layers, arena_printf(arena, "strlen(url_encode(%s)) > %zu", value, 255 - strlen(name) - 1),
+		/* Three bytes for one at the most: short values need no encoding to be measured. */
+		size_t room = 255 - strlen(partition_encoded(arena, name)) - 1;
+		add_fault(layers, arena_printf(arena, "CASE WHEN strlen(%s) > %zu THEN strlen(url_encode(%s)) > %zu ELSE FALSE END", value, room / 3, value, room),
 		          "too long for a folder name", name, value);
 	}
 }
