@@ -31,7 +31,10 @@ static void print_bare_error(const recloser_error *error)
 	fputs("{\n  \"outcome\": \"failed\",\n  \"error\": {", stdout);
 	for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
 		printf("%s\n    \"%s\": ", i > 0 ? "," : "", members[i].name);
-		output_json_text(stdout, members[i].text);
+		if (members[i].text[0] != '\0')
+			output_json_text(stdout, members[i].text);
+		else
+			fputs("null", stdout);
 	}
 	fputs("\n  }\n}\n", stdout);
 }

@@ -107,10 +107,12 @@ static recloser_status write_text(struct demo *demo, const char *name, const cha
 	return number == 0 ? RECLOSER_OK : error_errno(error, "demo.folder", number, "write", path);
 }
 
+/* Sorted, so that the demonstration's own digests are the same on every machine as well. */
 static recloser_status write_parquet(struct demo *demo, const char *path, const char *select, recloser_error *error)
 {
 	return engine_runf(demo->engine, "write a file of the demonstration", error,
-					   "COPY (%s) TO %s (FORMAT parquet, COMPRESSION zstd)", select, sql_text(demo->arena, path));
+					   "COPY (FROM (%s) ORDER BY project_id, last_updated) TO %s (FORMAT parquet, COMPRESSION zstd)", select,
+					   sql_text(demo->arena, path));
 }
 
 static const char *reading(struct demo *demo, const char *pattern)

@@ -26,7 +26,7 @@ const char *demo_publication_sql(struct arena *arena, uint64_t rows, bool second
 						"%s"
 						"  TIMESTAMP '2026-07-01 06:00:00' + to_seconds(i %% 3600)\n"
 						"    + to_days(CASE WHEN i %% 12 < %d THEN 14 ELSE 0 END) AS last_updated\n"
-						"FROM range(%llu) AS numbers(i) ORDER BY i",
+						"FROM range(%llu) AS numbers(i)",
 						PROJECT_COLUMNS, touched, (unsigned long long)rows);
 }
 
@@ -43,7 +43,7 @@ const char *demo_regions_sql(struct arena *arena)
 		"  format('2025-{:02d}', month) AS month,\n"
 		"%s"
 		"  TIMESTAMP '2025-01-01 06:00:00' + to_days(30 * month::INTEGER) AS last_updated\n"
-		"FROM numbered ORDER BY i",
+		"FROM numbered",
 		DEMO_MONTHS + 1, DEMO_ROWS_A_REGION, PROJECT_COLUMNS);
 }
 
@@ -59,7 +59,7 @@ const char *demo_revisions_sql(struct arena *arena)
 		"SELECT revision, format('OK-{:07d}', i) AS project_id, 'SPP' AS iso, 'OK' AS state, '2026-07' AS month,\n"
 		"%s"
 		"  TIMESTAMP '2026-07-02 06:00:00' + to_days(7 * revision) AS last_updated\n"
-		"FROM numbered) ORDER BY project_id, last_updated",
+		"FROM numbered)",
 		DEMO_REVISED_PROJECTS, DEMO_SUPERSEDED, DEMO_REVISED_PROJECTS - 1, DEMO_COLLAPSED, PROJECT_COLUMNS);
 }
 

@@ -22,7 +22,7 @@ enum {
 	DEMO_COLLAPSED = 1
 };
 
-/* SELECTs; capacities are halves of a MW, so that their sums are exact in every order. */
+/* SELECTs, in no order; capacities are halves of a MW, so that their sums are exact in every order. */
 const char *demo_publication_sql(struct arena *arena, uint64_t rows, bool second_delivery);
 const char *demo_regions_sql(struct arena *arena);
 const char *demo_revisions_sql(struct arena *arena);

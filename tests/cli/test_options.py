@@ -139,7 +139,7 @@ class Failed(Case):
             done = self.recloser(*words, "--json", code=IO)
             error = done.json["error"]
             self.assertEqual(sorted(error), ["code", "hint", "what", "where"])
-            self.assertIn("no.yaml", error["what"] + error["where"])
+            self.assertIn("no.yaml", f"{error['what']} {error['where']}")
             self.assertIn("no.yaml", done.err)
 
     def test_stdout_that_takes_nothing(self):
