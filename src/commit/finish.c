@@ -94,7 +94,7 @@ static recloser_status archive_live(struct finisher *f, const struct planned *pl
 	enum placed placed;
 	bool archived, there, same;
 	RC_TRY(file_look(f->dataset, archive, &stat, &archived, error));
-	if (archived || strcmp(planned->kind, "adopted") == 0)
+	if (archived)
 		return RECLOSER_OK;
 	RC_TRY(file_is(f->dataset, live, &planned->file, &there, &same, error));
 	return same ? place(f->session, live, archive, &placed, error) : RECLOSER_OK;
@@ -183,6 +183,33 @@ static recloser_status make_live(struct finisher *f, struct planned *planned, co
 	return rename_over_live(f, planned, staged, inode, live, error);
 }
 
+/* Staged gone, archived, not recorded, and live is still the base: a power cut kept half of the rename, or all of it but
+ * not the directory it went to. What is decided is finished, so the staged name is made again from the archive. Two
+ * finishers may do that at once: both names lead to the same bytes, and once the commit is closed there is no directory to
+ * make it in. */
+static recloser_status stage_again(struct finisher *f, const struct planned *planned, const char *staged, bool *again,
+								   recloser_error *error)
+{
+	const char *archive = path_control(f->dataset, f->arena, planned->archive);
+	const char *live = live_path(f->dataset, f->arena, planned->partition);
+	recloser_error closed = {0};
+	enum placed placed;
+	bool there, same, is_base = false, taken, ours;
+	*again = false;
+	RC_TRY(file_is(f->dataset, archive, &planned->file, &there, &same, error));
+	if (!same)
+		return RECLOSER_OK;
+	RC_TRY(file_is(f->dataset, live, &planned->file, &there, &same, error));
+	if (there && !same && planned->base.file.sha256)
+		RC_TRY(file_is(f->dataset, live, &planned->base.file, &there, &is_base, error));
+	if (same || (there && !is_base))
+		return RECLOSER_OK;
+	RC_TRY(number_is_taken(f, planned, &taken, &ours, error));
+	if (!taken && !ours)
+		*again = place(f->session, archive, staged, &placed, &closed) == RECLOSER_OK && placed != PLACED_NO_SOURCE;
+	return RECLOSER_OK;
+}
+
 static recloser_status step_names(struct finisher *f, struct planned *planned, recloser_error *error)
 {
 	const char *staged = path_staged(f->dataset, f->arena, f->plan->run, planned->partition, planned->kind);
@@ -190,11 +217,17 @@ static recloser_status step_names(struct finisher *f, struct planned *planned, r
 	struct fs_stat stat;
 	RC_TRY(make_places(f, planned, error));
 	RC_TRY(file_look(f->dataset, staged, &stat, &there, error));
+	if (!there && !adopted) {
+		RC_TRY(archive_live(f, planned, error));
+		RC_TRY(stage_again(f, planned, staged, &there, error));
+		if (there)
+			RC_TRY(file_look(f->dataset, staged, &stat, &there, error));
+	}
 	if (!there)
-		return archive_live(f, planned, error);
+		return RECLOSER_OK;
 	RC_TRY(archive_staged(f, planned, staged, &go_on, error));
 	if (!go_on)
-		return planned->result == RESULT_STALE ? RECLOSER_OK : archive_live(f, planned, error);
+		return planned->result == RESULT_STALE || adopted ? RECLOSER_OK : archive_live(f, planned, error);
 	if (!adopted)
 		return make_live(f, planned, staged, stat.inode, error);
 	/* Adopted bytes are live or were; now they are ours to protect. Not our file: it stays as it is. */

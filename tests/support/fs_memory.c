@@ -103,6 +103,8 @@ static const char *parent_of(struct memory *m, const char *path)
 static bool is_in(const char *path, const char *directory)
 {
 	size_t length = strlen(directory);
+	if (strcmp(directory, ".") == 0)
+		return !strchr(path, '/');
 	return strncmp(path, directory, length) == 0 && path[length] == '/' && !strchr(path + length + 1, '/');
 }
 
@@ -596,10 +598,11 @@ static void play(struct memory *to, const struct event *event)
 	case EVENT_REMOVE:
 		drop_name(to, event->path, event->node);
 		break;
-	case EVENT_RENAME:
+	case EVENT_RENAME: /* whole or not at all: not at all, where the directory it went to did not survive */
+		if (!has_parent(to, event->to))
+			break;
 		drop_name(to, event->path, event->node);
-		if (has_parent(to, event->to))
-			set_name(to, event->to, event->node);
+		set_name(to, event->to, event->node);
 		break;
 	default:
 		break;

@@ -273,6 +273,15 @@ static void row_other_is_live_and_not_recorded(void **state)
 	assert_sound(s);
 }
 
+static void row_half_a_rename_is_made_again(void **state)
+{
+	struct state *s = *state;
+	load(s, "r1", one);
+	load_and_die(s, (struct death){.call = CALL_LINK, .from = "/part", .to = "archive"});
+	assert_int_equal(s->fs->ops->unlink(s->fs, staged_file), 0); /* archived, base is live: the decision stands */
+	assert_finished(s);
+}
+
 /* ---- stale plans ---- */
 
 static void row_archive_name_is_taken(void **state)
@@ -571,6 +580,7 @@ int main(void)
 		TEST(row_new_is_live_and_the_staged_record_lost),
 		TEST(row_other_is_live_and_recorded),
 		TEST(row_other_is_live_and_not_recorded),
+		TEST(row_half_a_rename_is_made_again),
 		TEST(row_archive_name_is_taken),
 		TEST(row_record_is_another_runs),
 		TEST(rename_that_lies),
