@@ -11,7 +11,7 @@
 #include "geo/quiet.h"
 #include "geo/srs.h"
 
-/* What PROJ gave, before it hangs on an arena: an arena may leave by a jump, so it is not touched while handles are open. */
+/* What PROJ gave. */
 struct found {
 	char *projjson;
 	char id[64];
@@ -120,24 +120,29 @@ static bool find(const char *text, struct found *found)
 	return right;
 }
 
+static void free_found(void *found)
+{
+	CPLFree(((struct found *)found)->projjson);
+}
+
 recloser_status crs_read(struct arena *arena, const char *text, struct crs *out, recloser_error *error)
 {
-	struct found found = {0};
+	/* On the arena before PROJ fills it, so that running out of memory below leaks nothing. */
+	struct found *found = arena_alloc(arena, sizeof *found);
 	struct quiet quiet;
+	arena_defer(arena, free_found, found);
 	quiet_begin(&quiet);
-	bool right = find(text, &found);
+	bool right = find(text, found);
 	quiet_end(&quiet);
 	if (!right) {
-		CPLFree(found.projjson);
 		error_set(error, RECLOSER_USAGE, "crs.unknown", "\"%.200s\" is no coordinate reference system that PROJ knows%s%s", text,
 		          quiet.text[0] ? ": " : "", quiet.text);
 		return error_hint(error, "write a code such as EPSG:4326 or OGC:CRS84, or the system's WKT or PROJJSON");
 	}
-	arena_defer(arena, VSIFree, found.projjson);
-	out->projjson = found.projjson;
-	out->id = found.id[0] ? arena_strdup(arena, found.id) : NULL;
-	out->geographic = found.geographic;
-	memcpy(out->bounds, found.bounds, sizeof out->bounds);
+	out->projjson = found->projjson;
+	out->id = found->id[0] ? found->id : NULL;
+	out->geographic = found->geographic;
+	memcpy(out->bounds, found->bounds, sizeof out->bounds);
 	return RECLOSER_OK;
 }
 

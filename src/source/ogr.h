@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The OGR source inside. A source is one layer; each has a dataset handle of its own, since a handle serves one thread at
+ * a time and two layers may be read at once.
+ *
+ * Features are read one by one and not through GDAL's Arrow stream: the stream drops the zone of times and turns
+ * unsigned and mixed values into what its column type allows. */
+#ifndef RECLOSER_SOURCE_OGR_H
+#define RECLOSER_SOURCE_OGR_H
+
+#include <gdal.h>
+#include <ogr_api.h>
+
+#include "source/source.h"
+
+/* What to hand to GDAL for an input, which may be inside a zip. */
+struct ogr_place {
+	const char *path;             /* as GDAL takes it */
+	const struct input *replaced; /* not NULL: a member that another reader knows, spooled under this input */
+};
+recloser_status ogr_locate(struct arena *arena, const struct source_request *request, struct ogr_place *out,
+                           recloser_error *error) RC_CHECKED;
+/* Would one of our own readers take a file of this name? NULL: no. */
+source_reader *ogr_other_reader(const char *name);
+
+/* The dataset at `path`, closed with the arena. */
+recloser_status ogr_dataset(struct arena *arena, const struct source_request *request, const char *path, GDALDatasetH *out,
+                            recloser_error *error) RC_CHECKED;
+/* The indices of the layers that the block asks for. */
+recloser_status ogr_choose(struct arena *arena, const struct source_request *request, GDALDatasetH dataset, int **layers,
+                           size_t *count, recloser_error *error) RC_CHECKED;
+
+/* How one column is filled. */
+enum ogr_reading {
+	OGR_INTEGER,
+	OGR_DOUBLE,
+	OGR_BOOLEAN,
+	OGR_TEXT,
+	OGR_DATE,
+	OGR_TIME,
+	OGR_STAMP,       /* no zone in any value */
+	OGR_STAMP_ZONE,  /* a zone in every value */
+	OGR_STAMP_MIXED, /* a zone in some: text */
+	OGR_LIST,        /* JSON text */
+	OGR_BYTES,
+	OGR_FID,
+	OGR_SHAPE
+};
+struct ogr_column {
+	enum ogr_reading reading;
+	int field; /* its index in the layer */
+};
+
+struct ogr_source {
+	struct source source;
+	const char *name; /* of the input, for messages */
+	OGRLayerH layer;
+	struct ogr_column *columns; /* beside source.columns */
+	const char *encoding;       /* of texts that GDAL leaves as they are; NULL: they must be UTF-8 */
+	bool raw;                   /* every text is in that encoding; else only what is not UTF-8 */
+	bool sheet;                 /* the feature id is the row of a sheet */
+};
+/* Columns and facts of a layer. */
+recloser_status ogr_describe(struct arena *arena, const struct source_request *request, struct ogr_source *source,
+                             recloser_error *error) RC_CHECKED;
+extern const struct source_ops ogr_ops;
+
+#endif
