@@ -253,6 +253,14 @@ static recloser_status need_fields(const struct reader *reader, const struct nod
 	return RECLOSER_OK;
 }
 
+/* A stable id is an identity of one field; only the way from it to the key differs (key_id). */
+static void identity_from_id(struct arena *arena, struct spec *spec)
+{
+	spec->identity = arena_array(arena, 1, sizeof *spec->identity);
+	spec->identity[0] = (struct identity){.column = spec->key_id};
+	spec->identity_count = 1;
+}
+
 recloser_status spec_parse(struct arena *arena, const char *path, const char *bytes, size_t count, struct spec **out,
 						   recloser_error *error)
 {
@@ -281,6 +289,8 @@ recloser_status spec_parse(struct arena *arena, const char *path, const char *by
 	RC_TRY(sources_read(&reader, top, spec));
 	RC_TRY(spec_validate(&reader, top, spec));
 	spec_digest(arena, bytes, count, spec);
+	if (spec->key_id)
+		identity_from_id(arena, spec);
 	*out = spec;
 	return RECLOSER_OK;
 }

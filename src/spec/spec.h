@@ -217,7 +217,7 @@ struct spec {
 	const char *publisher_column; /* NULL: none */
 	const char *publisher_value;  /* for the single unnamed source */
 	const char *key_column;       /* "asset_key" */
-	struct identity *identity;
+	struct identity *identity;    /* with `id`: that one column */
 	size_t identity_count;
 	const char *key_id;           /* `key: {id: plant_code}`: used as it is, without a hash */
 	bool key_escape;
