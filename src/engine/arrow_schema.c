@@ -226,7 +226,7 @@ enum { FIELD_NAME, FIELD_NULLABLE, FIELD_TYPE_NUMBER, FIELD_TYPE, FIELD_DICTIONA
 
 /* `may_be_null` is false for a map's entries and their keys only. */
 static void put_field(struct encoder *encoder, size_t reference, const char *name, duckdb_logical_type type, bool dictionary,
-                      bool may_be_null)
+					  bool may_be_null)
 {
 	size_t places[FIELD_COUNT];
 	const uint8_t widths[FIELD_COUNT] = {4, 1, 1, 4, dictionary ? 4 : 0, 4};
@@ -292,8 +292,8 @@ static const char *encapsulated(struct arena *arena, struct flat *flat)
 }
 
 recloser_status arrow_schema_text(struct engine *engine, struct arena *arena, const char *select,
-                                  const struct strings *dictionary_columns, const struct strings *metadata, const char **out,
-                                  recloser_error *error)
+								  const struct strings *dictionary_columns, const struct strings *metadata, const char **out,
+								  recloser_error *error)
 {
 	duckdb_logical_type *types;
 	const char **names;
@@ -309,10 +309,11 @@ recloser_status arrow_schema_text(struct engine *engine, struct arena *arena, co
 	size_t first = flat_vector(flat, schema[1], count);
 	for (size_t i = 0; i < count; i++) {
 		bool dictionary = dictionary_columns && strings_has(dictionary_columns, names[i]) &&
-		                  duckdb_get_type_id(types[i]) == DUCKDB_TYPE_VARCHAR;
+						  duckdb_get_type_id(types[i]) == DUCKDB_TYPE_VARCHAR;
 		put_field(&encoder, first + 4 * i, names[i], types[i], dictionary, true);
 		if (encoder.refused)
-			return error_set(error, RECLOSER_USAGE, "engine.type", "the column \"%s\" is %s, which is not stored", names[i], encoder.refused);
+			return error_set(error, RECLOSER_USAGE, "engine.type", "the column \"%s\" is %s, which is not stored", names[i],
+							 encoder.refused);
 	}
 	if (has_metadata)
 		put_metadata(flat, schema[2], metadata);

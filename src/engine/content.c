@@ -23,8 +23,8 @@ enum { BATCH = 256, RETURNED = 1024 };
 struct content_plan {
 	size_t column_count, node_count, hashed_count;
 	struct content_type *types;
-	size_t *nodes;       /* where each column's vectors begin */
-	size_t *hashed;      /* the fingerprint's columns in byte order of their names */
+	size_t *nodes;           /* where each column's vectors begin */
+	size_t *hashed;          /* the fingerprint's columns in byte order of their names */
 	ptrdiff_t key, geometry; /* -1: none */
 	char *schema_text;
 	pthread_mutex_t lock; /* over the list */
@@ -311,7 +311,8 @@ static bool merge(struct found *to, struct found *from)
 	return digests_move(&to->keys, &from->keys);
 }
 
-static void state_combine(duckdb_function_info info, duckdb_aggregate_state *source, duckdb_aggregate_state *target, idx_t count)
+static void state_combine(duckdb_function_info info, duckdb_aggregate_state *source, duckdb_aggregate_state *target,
+						  idx_t count)
 {
 	for (idx_t i = 0; i < count; i++) {
 		struct found **from = found_of(source[i]), **to = found_of(target[i]);
@@ -360,20 +361,32 @@ static int write_found(const char *fingerprint, struct found *found, char *out)
 {
 	const struct wkb_facts *facts = &found->geometry;
 	const uint64_t values[] = {
-	    found->rows,       found->low,   found->high,     found->key_null,          found->geometry_null, found->geometry_faults,
-	    found->first_fault, digests_doubled(&found->keys), facts->any,      facts->any_z,      facts->any_m,
-	    facts->types,      (uint32_t)facts->srid, facts->standard,
+		found->rows,
+		found->low,
+		found->high,
+		found->key_null,
+		found->geometry_null,
+		found->geometry_faults,
+		found->first_fault,
+		digests_doubled(&found->keys),
+		facts->any,
+		facts->any_z,
+		facts->any_m,
+		facts->types,
+		(uint32_t)facts->srid,
+		facts->standard,
 	};
 	int length = snprintf(out, RETURNED, "%s", fingerprint);
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
 		length += snprintf(out + length, RETURNED - (size_t)length, " %" PRIx64, values[i]);
 	for (int i = 0; i < 4; i++)
 		length += snprintf(out + length, RETURNED - (size_t)length, " %" PRIx64 " %" PRIx64, bits_of(facts->minimum[i]),
-		                   bits_of(facts->maximum[i]));
+						   bits_of(facts->maximum[i]));
 	return length;
 }
 
-static void state_finalize(duckdb_function_info info, duckdb_aggregate_state *states, duckdb_vector result, idx_t count, idx_t offset)
+static void state_finalize(duckdb_function_info info, duckdb_aggregate_state *states, duckdb_vector result, idx_t count,
+						   idx_t offset)
 {
 	const struct content_plan *plan = duckdb_aggregate_function_get_extra_info(info);
 	for (idx_t i = 0; i < count; i++) {
@@ -388,8 +401,8 @@ static void state_finalize(duckdb_function_info info, duckdb_aggregate_state *st
 	}
 }
 
-recloser_status content_read(struct arena *arena, const struct content_schema *schema, const char *returned, struct content *out,
-                             recloser_error *error)
+recloser_status content_read(struct arena *arena, const struct content_schema *schema, const char *returned,
+							 struct content *out, recloser_error *error)
 {
 	(void)arena;
 	(void)schema;
@@ -401,7 +414,8 @@ recloser_status content_read(struct arena *arena, const struct content_schema *s
 	size_t digits = at ? (size_t)(at - returned) : 0;
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
 		if (digits != SHA256_HEX - 1 || *at != ' ')
-			return error_set(error, RECLOSER_IO, "engine.content", "the content pass gave back something else than it should");
+			return error_set(error, RECLOSER_IO, "engine.content",
+							 "the content pass gave back something else than it should");
 		char *end;
 		values[i] = strtoull(at + 1, &end, 16);
 		at = end;
@@ -464,21 +478,23 @@ static bool is_geometry_type(const char *type)
 }
 
 static recloser_status read_types(struct engine *engine, struct arena *arena, const struct content_schema *schema,
-                                  struct content_plan *plan, duckdb_logical_type **types, recloser_error *error)
+								  struct content_plan *plan, duckdb_logical_type **types, recloser_error *error)
 {
 	struct text select = text_on(arena);
 	for (size_t i = 0; i < schema->count; i++)
 		text_addf(&select, "%sCAST(NULL AS %s)", i ? ", " : "SELECT ",
-		          is_geometry_type(schema->columns[i].type) ? "BLOB" : schema->columns[i].type);
+				  is_geometry_type(schema->columns[i].type) ? "BLOB" : schema->columns[i].type);
 	const char **names;
 	size_t count;
-	RC_TRY(logical_types(engine, arena, "look at the types of the content", schema->count ? select.at : "SELECT 1", types, &names,
-	                     &count, error));
+	RC_TRY(logical_types(engine, arena, "look at the types of the content", schema->count ? select.at : "SELECT 1", types,
+						 &names, &count, error));
 	for (size_t i = 0; i < schema->count; i++) {
 		const char *refused = content_type_read(&plan->types[plan->column_count++], (*types)[i]);
 		if (refused) {
-			error_set(error, RECLOSER_USAGE, "engine.type", "the column \"%s\" is %s, which is not stored", schema->columns[i].name, refused);
-			return error_hint(error, "give the column another type in the spec: text, integer, double, decimal(p,s), date, timestamp");
+			error_set(error, RECLOSER_USAGE, "engine.type", "the column \"%s\" is %s, which is not stored",
+					  schema->columns[i].name, refused);
+			return error_hint(
+				error, "give the column another type in the spec: text, integer, double, decimal(p,s), date, timestamp");
 		}
 		plan->nodes[i] = plan->node_count;
 		plan->node_count += content_type_nodes(&plan->types[i]);
@@ -491,10 +507,11 @@ static recloser_status read_types(struct engine *engine, struct arena *arena, co
 }
 
 static recloser_status add_function(struct engine *engine, const char *name, const struct content_schema *schema,
-                                    duckdb_logical_type *types, struct content_plan *plan, recloser_error *error)
+									duckdb_logical_type *types, struct content_plan *plan, recloser_error *error)
 {
 	duckdb_aggregate_function function = duckdb_create_aggregate_function();
-	duckdb_logical_type text = duckdb_create_logical_type(DUCKDB_TYPE_VARCHAR), any = duckdb_create_logical_type(DUCKDB_TYPE_ANY);
+	duckdb_logical_type text = duckdb_create_logical_type(DUCKDB_TYPE_VARCHAR),
+						any = duckdb_create_logical_type(DUCKDB_TYPE_ANY);
 	duckdb_aggregate_function_set_name(function, name);
 	for (size_t i = 0; i < schema->count; i++)
 		duckdb_aggregate_function_add_parameter(function, is_geometry_type(schema->columns[i].type) ? any : types[i]);
@@ -518,14 +535,16 @@ static const char *signature(struct arena *arena, const struct content_schema *s
 	struct text text = text_on(arena);
 	for (size_t i = 0; i < schema->count; i++) {
 		const struct content_column *column = &schema->columns[i];
-		text_addf(&text, "%s\t%s\t%d%d%d\n", column->name, column->type, column->in_fingerprint, column->is_key, column->is_geometry);
+		text_addf(&text, "%s\t%s\t%d%d%d\n", column->name, column->type, column->in_fingerprint, column->is_key,
+				  column->is_geometry);
 	}
 	text_add(&text, schema->crs_id ? schema->crs_id : "");
 	return text.at;
 }
 
 /* Is the name taken already? By the same schema: `*known` and nothing to do. By another one: an error. */
-static recloser_status look_up(struct engine_shared *shared, const char *name, const char *schema, bool *known, recloser_error *error)
+static recloser_status look_up(struct engine_shared *shared, const char *name, const char *schema, bool *known,
+							   recloser_error *error)
 {
 	bool other = false;
 	pthread_mutex_lock(&shared->lock);
@@ -535,7 +554,8 @@ static recloser_status look_up(struct engine_shared *shared, const char *name, c
 		other = same_name && !*known;
 	}
 	pthread_mutex_unlock(&shared->lock);
-	return other ? error_set(error, RECLOSER_IO, "engine.content", "the content pass %s is taken by another schema", name) : RECLOSER_OK;
+	return other ? error_set(error, RECLOSER_IO, "engine.content", "the content pass %s is taken by another schema", name)
+				 : RECLOSER_OK;
 }
 
 static recloser_status remember(struct engine_shared *shared, const char *name, const char *schema, recloser_error *error)
@@ -569,7 +589,7 @@ static void free_held(void *pointer)
 }
 
 static recloser_status register_plan(struct engine *engine, struct arena *scratch, const char *name,
-                                     const struct content_schema *schema, recloser_error *error)
+									 const struct content_schema *schema, recloser_error *error)
 {
 	struct content_plan **held = arena_alloc(scratch, sizeof(struct content_plan *));
 	arena_defer(scratch, free_held, held);
@@ -586,8 +606,8 @@ static recloser_status register_plan(struct engine *engine, struct arena *scratc
 	return add_function(engine, name, schema, types, plan, error);
 }
 
-recloser_status content_register(struct engine *engine, struct arena *arena, const char *name, const struct content_schema *schema,
-                                 recloser_error *error)
+recloser_status content_register(struct engine *engine, struct arena *arena, const char *name,
+								 const struct content_schema *schema, recloser_error *error)
 {
 	struct arena *scratch = arena_new(arena);
 	const char *text = signature(scratch, schema);

@@ -13,8 +13,8 @@
 
 struct content_column {
 	const char *name;
-	const char *type;     /* the engine's type name, as engine_describe gives it */
-	bool in_fingerprint;  /* false: partition columns, covering, helper columns */
+	const char *type;    /* the engine's type name, as engine_describe gives it */
+	bool in_fingerprint; /* false: partition columns, covering, helper columns */
 	bool is_key, is_geometry;
 };
 
@@ -26,12 +26,12 @@ struct content_schema {
 
 struct content {
 	uint64_t rows;
-	uint64_t sum[2];            /* low, high */
+	uint64_t sum[2]; /* low, high */
 	uint64_t key_null, geometry_null, geometry_faults;
 	enum wkb_fault first_fault;
-	struct wkb_facts geometry;  /* of the sound ones; `standard`: each is in the stored form */
-	uint64_t duplicate_keys;    /* keys that occur more than once (128-bit digests of the keys compared) */
-	char fingerprint[80];       /* "c1:<64 digits>" */
+	struct wkb_facts geometry; /* of the sound ones; `standard`: each is in the stored form */
+	uint64_t duplicate_keys;   /* keys that occur more than once (128-bit digests of the keys compared) */
+	char fingerprint[80];      /* "c1:<64 digits>" */
 };
 
 /* Register the aggregate as `name` on this engine for this schema; the same name again is fine for the same schema only. It
@@ -39,17 +39,17 @@ struct content {
  * group of a GROUP BY. With is_key set on a column, keys are collected and checked for doubles.
  * RECLOSER_USAGE with the column's name when a type has no canonical form (INTERVAL, BIT, TIMETZ, HUGEINT, UNION). */
 recloser_status content_register(struct engine *engine, struct arena *arena, const char *name,
-                                 const struct content_schema *schema, recloser_error *error) RC_CHECKED;
+								 const struct content_schema *schema, recloser_error *error) RC_CHECKED;
 /* The call: name("a", "b", ...). */
 const char *content_call(struct arena *arena, const char *name, const struct content_schema *schema);
 /* Read what the aggregate returned; no rows have a fingerprint too. NULL (no group at all) gives zeros and "". */
 recloser_status content_read(struct arena *arena, const struct content_schema *schema, const char *returned,
-                             struct content *out, recloser_error *error) RC_CHECKED;
+							 struct content *out, recloser_error *error) RC_CHECKED;
 
-/* The entry for the footer that tells Arrow's readers that partition columns are dictionaries: base64 of the encapsulated IPC
- * schema of `select`'s columns, with `metadata` (names and values in turn) inside. */
+/* The entry for the footer that tells Arrow's readers that partition columns are dictionaries: base64 of the encapsulated
+ * IPC schema of `select`'s columns, with `metadata` (names and values in turn) inside. */
 recloser_status arrow_schema_text(struct engine *engine, struct arena *arena, const char *select,
-                                  const struct strings *dictionary_columns, const struct strings *metadata,
-                                  const char **out, recloser_error *error) RC_CHECKED;
+								  const struct strings *dictionary_columns, const struct strings *metadata, const char **out,
+								  recloser_error *error) RC_CHECKED;
 
 #endif

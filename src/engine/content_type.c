@@ -216,11 +216,12 @@ const char *content_type_class(struct arena *arena, const struct content_type *t
 		return arena_printf(arena, "list(%s)", content_type_class(arena, &type->children[0]));
 	case DUCKDB_TYPE_MAP:
 		return arena_printf(arena, "list(struct(key %s, value %s))", content_type_class(arena, &type->children[0]),
-		                    content_type_class(arena, &type->children[1]));
+							content_type_class(arena, &type->children[1]));
 	case DUCKDB_TYPE_STRUCT:
 		text_add(&text, "struct(");
 		for (size_t i = 0; i < type->child_count; i++)
-			text_addf(&text, "%s%s %s", i ? ", " : "", type->children[i].name, content_type_class(arena, &type->children[i]));
+			text_addf(&text, "%s%s %s", i ? ", " : "", type->children[i].name,
+					  content_type_class(arena, &type->children[i]));
 		text_add(&text, ")");
 		return text.at;
 	default:
@@ -396,7 +397,7 @@ static uint8_t *put_string(const struct content_type *type, const void *data, id
 	}
 	duckdb_string_t *string = (duckdb_string_t *)data + row;
 	return put_bytes(to, type->id == DUCKDB_TYPE_VARCHAR ? TAG_TEXT : TAG_BYTES, duckdb_string_t_data(string),
-	                 duckdb_string_t_length(*string));
+					 duckdb_string_t_length(*string));
 }
 
 uint8_t *content_put(const struct content_type *type, const struct content_vector *vector, idx_t row, uint8_t *to)

@@ -9,11 +9,11 @@
 /* A type as a tree. Children: a list's elements, a struct's members in byte order of their names, a map's key and value. */
 struct content_type {
 	duckdb_type id, physical;
-	int width, scale;        /* decimals */
+	int width, scale; /* decimals */
 	idx_t array_size;
-	char *name;              /* a member's name */
-	idx_t place;             /* a member's place in the engine's struct */
-	char **words;            /* an ENUM's */
+	char *name;   /* a member's name */
+	idx_t place;  /* a member's place in the engine's struct */
+	char **words; /* an ENUM's */
 	uint32_t word_count;
 	struct content_type *children;
 	size_t child_count;

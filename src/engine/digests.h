@@ -18,7 +18,7 @@ struct digests {
 };
 
 bool digests_add(struct digests *digests, struct digest128 digest); /* false: no memory */
-bool digests_move(struct digests *to, struct digests *from);        /* `from` is empty then; false: no memory, nothing moved */
+bool digests_move(struct digests *to, struct digests *from); /* `from` is empty then; false: no memory, nothing moved */
 /* How many different digests occur more than once. Reorders them. */
 uint64_t digests_doubled(struct digests *digests);
 void digests_free(struct digests *digests);

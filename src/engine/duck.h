@@ -51,8 +51,8 @@ bool scan_failure(struct engine_shared *shared, const char *message, recloser_er
 const char *logical_name(struct arena *arena, duckdb_logical_type type);
 /* The types of the columns that a SELECT gives; they hang on the arena. */
 recloser_status logical_types(struct engine *engine, struct arena *arena, const char *doing, const char *select,
-                              duckdb_logical_type **types, const char ***names, size_t *count,
-                              recloser_error *error) RC_CHECKED;
+							  duckdb_logical_type **types, const char ***names, size_t *count,
+							  recloser_error *error) RC_CHECKED;
 
 static inline bool valid_at(const uint64_t *validity, idx_t row)
 {

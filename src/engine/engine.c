@@ -73,13 +73,13 @@ static bool configure(duckdb_config config, const struct engine_options *options
 	snprintf(threads, sizeof threads, "%d", options->threads);
 	snprintf(memory, sizeof memory, "%llu B", (unsigned long long)bytes);
 	const char *settings[][2] = {
-	    {"memory_limit", memory},
-	    {"temp_directory", options->spill ? options->spill : ""},
-	    {"preserve_insertion_order", "false"},
-	    {"autoinstall_known_extensions", "false"},
-	    {"autoload_known_extensions", "false"},
-	    {"allow_community_extensions", "false"},
-	    {"allow_persistent_secrets", "false"},
+		{"memory_limit", memory},
+		{"temp_directory", options->spill ? options->spill : ""},
+		{"preserve_insertion_order", "false"},
+		{"autoinstall_known_extensions", "false"},
+		{"autoload_known_extensions", "false"},
+		{"allow_community_extensions", "false"},
+		{"allow_persistent_secrets", "false"},
 	};
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
 		if (duckdb_set_config(config, settings[i][0], settings[i][1]) == DuckDBError)
@@ -95,16 +95,19 @@ static recloser_status open_database(duckdb_database *database, const struct eng
 	char *message = NULL;
 	recloser_status status = RECLOSER_OK;
 	if (!configure(config, options))
-		status = error_set(error, RECLOSER_IO, "engine.open", "could not open the engine: it does not know a setting of ours");
+		status =
+			error_set(error, RECLOSER_IO, "engine.open", "could not open the engine: it does not know a setting of ours");
 	else if (duckdb_open_ext(NULL, database, config, &message) == DuckDBError)
-		status = error_set(error, RECLOSER_IO, "engine.open", "could not open the engine: %s", message ? message : "unknown");
+		status =
+			error_set(error, RECLOSER_IO, "engine.open", "could not open the engine: %s", message ? message : "unknown");
 	duckdb_free(message);
 	duckdb_destroy_config(&config);
 	return status;
 }
 
 /* Takes over one count of `shared`, also when it fails. */
-static recloser_status connect_to(struct arena *arena, struct engine_shared *shared, struct engine **out, recloser_error *error)
+static recloser_status connect_to(struct arena *arena, struct engine_shared *shared, struct engine **out,
+								  recloser_error *error)
 {
 	struct engine *engine = arena_alloc(arena, sizeof *engine);
 	engine->shared = shared;
@@ -115,7 +118,8 @@ static recloser_status connect_to(struct arena *arena, struct engine_shared *sha
 	return RECLOSER_OK;
 }
 
-recloser_status engine_open(struct arena *arena, const struct engine_options *options, struct engine **out, recloser_error *error)
+recloser_status engine_open(struct arena *arena, const struct engine_options *options, struct engine **out,
+							recloser_error *error)
 {
 	struct engine_shared *shared = calloc(1, sizeof *shared);
 	if (!shared)
@@ -159,13 +163,13 @@ static const struct advice {
 	const char *sign; /* in the engine's message */
 	const char *code, *hint;
 } advice[] = {
-    {"No space left on device", "engine.disk", "free space where the engine spills and where it writes, then run again"},
-    {"max_temp_directory_size", "engine.disk",
-     "the engine has spilled as much as the disk allows; free space there, or give it more memory with --memory"},
-    {"Out of Memory Error", "engine.memory",
-     "give the engine more with --memory SIZE, or fewer threads with --threads N; with room to spill on disk it needs less"},
-    {"INTERRUPT Error", "engine.interrupted", ""},
-    {"Interrupted", "engine.interrupted", ""},
+	{"No space left on device", "engine.disk", "free space where the engine spills and where it writes, then run again"},
+	{"max_temp_directory_size", "engine.disk",
+	 "the engine has spilled as much as the disk allows; free space there, or give it more memory with --memory"},
+	{"Out of Memory Error", "engine.memory",
+	 "give the engine more with --memory SIZE, or fewer threads with --threads N; with room to spill on disk it needs less"},
+	{"INTERRUPT Error", "engine.interrupted", ""},
+	{"Interrupted", "engine.interrupted", ""},
 };
 
 recloser_status engine_failed(struct engine *engine, const char *doing, const char *message, recloser_error *error)
@@ -179,8 +183,8 @@ recloser_status engine_failed(struct engine *engine, const char *doing, const ch
 		if (strstr(message, advice[i].sign))
 			found = &advice[i];
 	int line = (int)strcspn(message, "\n");
-	recloser_status status = error_set(error, RECLOSER_IO, found ? found->code : "engine.failed", "could not %s: %.*s", doing,
-	                                   line, message);
+	recloser_status status =
+		error_set(error, RECLOSER_IO, found ? found->code : "engine.failed", "could not %s: %.*s", doing, line, message);
 	if (found && *found->hint)
 		error_hint(error, "%s", found->hint);
 	return status;
@@ -262,7 +266,7 @@ static const char *with_casts(struct arena *arena, const char *sql, duckdb_prepa
 		char *name = (char *)duckdb_prepared_statement_column_name(prepared, i);
 		bool plain = read_here(duckdb_prepared_statement_column_type(prepared, i));
 		text_addf(&list, plain ? "%sc%llu AS %s" : "%sCAST(c%llu AS VARCHAR) AS %s", between, (unsigned long long)i,
-		          sql_name(arena, name));
+				  sql_name(arena, name));
 		text_addf(&names, "%sc%llu", between, (unsigned long long)i);
 		duckdb_free(name);
 	}
@@ -273,7 +277,7 @@ static const char *with_casts(struct arena *arena, const char *sql, duckdb_prepa
 }
 
 static recloser_status prepare(struct engine *engine, struct arena *arena, const char *doing, const char *sql,
-                               duckdb_prepared_statement *out, recloser_error *error)
+							   duckdb_prepared_statement *out, recloser_error *error)
 {
 	duckdb_prepared_statement *prepared = arena_alloc(arena, sizeof *prepared);
 	arena_defer(arena, free_prepared, prepared);
@@ -343,8 +347,8 @@ static void read_rows(struct arena *arena, struct arena *scratch, duckdb_result 
 		size_t rows = duckdb_data_chunk_get_size(fetched->chunk), used = out->row_count;
 		if (used + rows > capacity) {
 			size_t larger = capacity * 2 > used + rows ? capacity * 2 : used + rows;
-			out->cells = arena_grow(arena, out->cells, used * columns * sizeof *out->cells,
-			                        larger * columns * sizeof *out->cells);
+			out->cells =
+				arena_grow(arena, out->cells, used * columns * sizeof *out->cells, larger * columns * sizeof *out->cells);
 			capacity = larger;
 		}
 		for (size_t c = 0; c < columns; c++) {
@@ -373,7 +377,7 @@ static void describe_columns(struct arena *arena, duckdb_prepared_statement prep
 }
 
 static recloser_status query_into(struct engine *engine, struct arena *arena, struct arena *scratch, const char *doing,
-                                  const char *sql, struct rows *out, recloser_error *error)
+								  const char *sql, struct rows *out, recloser_error *error)
 {
 	duckdb_prepared_statement prepared;
 	RC_TRY(prepare(engine, scratch, doing, sql, &prepared, error));
@@ -392,8 +396,8 @@ static recloser_status query_into(struct engine *engine, struct arena *arena, st
 	return RECLOSER_OK;
 }
 
-recloser_status engine_query(struct engine *engine, struct arena *arena, const char *doing, const char *sql, struct rows *out,
-                             recloser_error *error)
+recloser_status engine_query(struct engine *engine, struct arena *arena, const char *doing, const char *sql,
+							 struct rows *out, recloser_error *error)
 {
 	*out = (struct rows){0};
 	struct arena *scratch = arena_new(arena);
@@ -414,7 +418,7 @@ int64_t rows_int(const struct rows *rows, size_t row, size_t column)
 }
 
 recloser_status engine_describe(struct engine *engine, struct arena *arena, const char *select, struct rows *out,
-                                recloser_error *error)
+								recloser_error *error)
 {
 	struct arena *scratch = arena_new(arena);
 	const char *sql = arena_printf(scratch, "SELECT column_name, column_type FROM (DESCRIBE %s\n)", select);

@@ -13,21 +13,22 @@ struct engine;
 struct source;
 
 struct engine_options {
-	int threads;            /* 0: one a processor */
-	uint64_t memory_bytes;  /* 0: half of the machine's */
-	const char *spill;      /* directory for spilling; made by the engine when it needs it; NULL: none */
+	int threads;           /* 0: one a processor */
+	uint64_t memory_bytes; /* 0: half of the machine's */
+	const char *spill;     /* directory for spilling; made by the engine when it needs it; NULL: none */
 };
 
 /* In memory, no extensions loaded from outside, zone UTC. Closed with the arena. */
 recloser_status engine_open(struct arena *arena, const struct engine_options *options, struct engine **out,
-                            recloser_error *error) RC_CHECKED;
+							recloser_error *error) RC_CHECKED;
 /* A second connection to the same engine. */
-recloser_status engine_connect(struct arena *arena, struct engine *engine, struct engine **out, recloser_error *error) RC_CHECKED;
+recloser_status engine_connect(struct arena *arena, struct engine *engine, struct engine **out,
+							   recloser_error *error) RC_CHECKED;
 
 /* Run one or more statements. `doing` says what the step was for: "sort and write state=TX". */
 recloser_status engine_run(struct engine *engine, const char *doing, const char *sql, recloser_error *error) RC_CHECKED;
 recloser_status engine_runf(struct engine *engine, const char *doing, recloser_error *error, const char *format, ...)
-    RC_PRINTF(4, 5) RC_CHECKED;
+	RC_PRINTF(4, 5) RC_CHECKED;
 
 /* Small results, all as text; NULL cells are NULL. Hangs on the arena. */
 struct rows {
@@ -37,13 +38,13 @@ struct rows {
 	const char **cells; /* row by row */
 };
 recloser_status engine_query(struct engine *engine, struct arena *arena, const char *doing, const char *sql,
-                             struct rows *out, recloser_error *error) RC_CHECKED;
+							 struct rows *out, recloser_error *error) RC_CHECKED;
 const char *rows_at(const struct rows *rows, size_t row, size_t column);
 int64_t rows_int(const struct rows *rows, size_t row, size_t column); /* NULL counts as 0 */
 
 /* Names and types of a SELECT without running it. */
 recloser_status engine_describe(struct engine *engine, struct arena *arena, const char *select, struct rows *out,
-                                recloser_error *error) RC_CHECKED; /* rows: name, type */
+								recloser_error *error) RC_CHECKED; /* rows: name, type */
 
 /* Make a source readable as `rc_scan(<id>)`; the id is given back. The source must outlive the engine's use of it. */
 recloser_status engine_offer(struct engine *engine, struct source *source, uint64_t *id, recloser_error *error) RC_CHECKED;
@@ -58,7 +59,7 @@ const char *sql_name(struct arena *arena, const char *name);
 /* Refuse an expression of a spec that is more than a function of one row: no subquery, no table, no window, no aggregate, no
  * function that is not pure. `columns` is what it may name; NULL: anything. RECLOSER_USAGE. */
 recloser_status engine_check_expression(struct engine *engine, struct arena *arena, const char *expression,
-                                        const struct strings *columns, recloser_error *error) RC_CHECKED;
+										const struct strings *columns, recloser_error *error) RC_CHECKED;
 
 const char *engine_version(void); /* "v1.5.6" */
 

@@ -24,8 +24,9 @@ struct check {
 static recloser_status refuse(struct check *check, const char *what)
 {
 	error_set(check->error, RECLOSER_USAGE, "spec.expression", "the expression `%.300s` %s", check->expression, what);
-	return error_hint(check->error, "an expression sees the columns of one row: write it with columns, constants, operators and "
-	                                "functions such as upper() or round()");
+	return error_hint(check->error,
+					  "an expression sees the columns of one row: write it with columns, constants, operators and "
+					  "functions such as upper() or round()");
 }
 
 static const char *lower(struct arena *arena, const char *name)
@@ -43,21 +44,33 @@ static const char *lower(struct arena *arena, const char *name)
 static bool denied_function(const char *name)
 {
 	static const char *const denied[] = {
-	    "current_localtime", "current_localtimestamp", "current_setting", "getenv", "getvariable", "json_deserialize_sql",
-	    "json_serialize_plan", "json_serialize_sql", "version", "vector_type", "query", "query_table", "glob",
+		"current_localtime",
+		"current_localtimestamp",
+		"current_setting",
+		"getenv",
+		"getvariable",
+		"json_deserialize_sql",
+		"json_serialize_plan",
+		"json_serialize_sql",
+		"version",
+		"vector_type",
+		"query",
+		"query_table",
+		"glob",
 	};
 	for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
 		if (strcmp(name, denied[i]) == 0)
 			return true;
 	return text_starts(name, "pg_") || text_starts(name, "read_") || text_starts(name, "__internal") ||
-	       text_ends(name, "_privilege");
+		   text_ends(name, "_privilege");
 }
 
 /* Bare words that the engine reads as calls when no column has that name. */
 static bool word_is_call(const char *name)
 {
-	static const char *const words[] = {"current_catalog", "current_date", "current_role", "current_schema", "current_time",
-	                                    "current_timestamp", "current_user", "get_current_time", "localtime", "localtimestamp", "session_user", "user"};
+	static const char *const words[] = {"current_catalog", "current_date",      "current_role", "current_schema",
+										"current_time",    "current_timestamp", "current_user", "get_current_time",
+										"localtime",       "localtimestamp",    "session_user", "user"};
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (text_equal_nocase(name, words[i]))
 			return true;
@@ -83,8 +96,8 @@ static recloser_status check_column(struct check *check, const json_t *node, con
 		return refuse(check, arena_printf(check->arena, "uses %.60s, which is not a function of the row", name));
 	if (!check->columns)
 		return RECLOSER_OK;
-	error_set(check->error, RECLOSER_USAGE, "spec.expression", "the expression `%.300s` names the column \"%.100s\", which is not there",
-	          check->expression, name);
+	error_set(check->error, RECLOSER_USAGE, "spec.expression",
+			  "the expression `%.300s` names the column \"%.100s\", which is not there", check->expression, name);
 	const char *near = text_nearest(name, check->columns->at, check->columns->count);
 	if (near)
 		return error_hint(check->error, "did you mean \"%.100s\"?", near);
@@ -99,7 +112,8 @@ static recloser_status walk_members(struct check *check, const json_t *node, con
 {
 	const char *name;
 	json_t *member;
-	json_object_foreach((json_t *)node, name, member) {
+	json_object_foreach((json_t *)node, name, member)
+	{
 		if (json_is_object(member) || json_is_array(member))
 			RC_TRY(walk(check, member, bound));
 	}
@@ -119,7 +133,7 @@ static recloser_status check_call(struct check *check, const json_t *node, const
 	if ((schema && strcmp(schema, "main") != 0) || (catalog && strcmp(catalog, "system") != 0) || denied_function(name))
 		return refuse(check, arena_printf(check->arena, "calls %.60s(), which may not be used here", name));
 	if (!empty_member(node, "distinct") || !empty_member(node, "filter") || !empty_member(node, "export_state") ||
-	    json_object_get(json_object_get(node, "order_bys"), "orders"))
+		json_object_get(json_object_get(node, "order_bys"), "orders"))
 		return refuse(check, "treats a function as an aggregate");
 	/* With one argument the other one is today. */
 	if (strcmp(name, "age") == 0 && json_array_size(json_object_get(node, "children")) < 2)
@@ -139,7 +153,8 @@ static bool add_parameter(struct arena *arena, const json_t *node, struct string
 	return true;
 }
 
-/* `x -> x + 1` binds x. The same arrow takes a member out of JSON, and then its left side is an expression like any other. */
+/* `x -> x + 1` binds x. The same arrow takes a member out of JSON, and then its left side is an expression like any other.
+ */
 static recloser_status check_lambda(struct check *check, const json_t *node, const struct strings *bound)
 {
 	const json_t *left = json_object_get(node, "lhs");
@@ -183,7 +198,8 @@ static recloser_status check_type(struct check *check, const json_t *type)
 	}
 	const char *name;
 	json_t *member;
-	json_object_foreach((json_t *)type, name, member) {
+	json_object_foreach((json_t *)type, name, member)
+	{
 		if (json_is_object(member) || json_is_array(member))
 			RC_TRY(check_type(check, member));
 	}
@@ -195,10 +211,13 @@ static recloser_status check_node(struct check *check, const char *class, const 
 	static const struct {
 		const char *class, *what;
 	} refused[] = {
-	    {"SUBQUERY", "contains a subquery"},          {"WINDOW", "contains a window function"},
-	    {"STAR", "contains a star"},                  {"PARAMETER", "contains a parameter"},
-	    {"POSITIONAL_REFERENCE", "names a column by its position"}, {"DEFAULT", "contains DEFAULT"},
-	    {"COLLATE", "contains a collation"},
+		{"SUBQUERY", "contains a subquery"},
+		{"WINDOW", "contains a window function"},
+		{"STAR", "contains a star"},
+		{"PARAMETER", "contains a parameter"},
+		{"POSITIONAL_REFERENCE", "names a column by its position"},
+		{"DEFAULT", "contains DEFAULT"},
+		{"COLLATE", "contains a collation"},
 	};
 	static const char *const plain[] = {"COMPARISON", "CONJUNCTION", "CASE", "OPERATOR", "BETWEEN"};
 	const char *type = json_get_text(node, "type");
@@ -241,8 +260,9 @@ static recloser_status walk(struct check *check, const json_t *node, const struc
 static recloser_status parse(struct check *check, const char *select, const json_t **out)
 {
 	struct rows rows;
-	const char *sql = arena_printf(check->arena, "SELECT json_serialize_sql(%s::VARCHAR, skip_null := true, skip_empty := true)",
-	                               sql_text(check->arena, select));
+	const char *sql =
+		arena_printf(check->arena, "SELECT json_serialize_sql(%s::VARCHAR, skip_null := true, skip_empty := true)",
+					 sql_text(check->arena, select));
 	RC_TRY(engine_query(check->engine, check->arena, "read an expression", sql, &rows, check->error));
 	const char *json = rows_at(&rows, 0, 0);
 	/* Places are unsigned 64-bit numbers; as reals they are of no use and no harm. */
@@ -252,7 +272,8 @@ static recloser_status parse(struct check *check, const char *select, const json
 	json_on(check->arena, tree);
 	if (!json_is_false(json_object_get(tree, "error"))) {
 		const char *message = json_get_text(tree, "error_message");
-		return refuse(check, arena_printf(check->arena, "is not an expression: %.300s", message ? message : "it can't be parsed"));
+		return refuse(check,
+					  arena_printf(check->arena, "is not an expression: %.300s", message ? message : "it can't be parsed"));
 	}
 	*out = tree;
 	return RECLOSER_OK;
@@ -269,7 +290,8 @@ static recloser_status only_expression(struct check *check, const json_t *tree, 
 	bool good = json_array_size(statements) == 1 && json_object_size(statement) == 1 && json_array_size(list) == 1;
 	const char *name, *from = json_get_text(json_object_get(node, "from_table"), "type");
 	json_t *member;
-	json_object_foreach((json_t *)node, name, member) {
+	json_object_foreach((json_t *)node, name, member)
+	{
 		bool known = false;
 		for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
 			known |= strcmp(name, expected[i]) == 0;
@@ -278,7 +300,7 @@ static recloser_status only_expression(struct check *check, const json_t *tree, 
 	const char *handling = json_get_text(node, "aggregate_handling");
 	*out = json_array_get(list, 0);
 	if (!good || !from || strcmp(from, "EMPTY") != 0 || !handling || strcmp(handling, "STANDARD_HANDLING") != 0 ||
-	    json_object_get(*out, "alias"))
+		json_object_get(*out, "alias"))
 		return refuse(check, "is more than one expression");
 	return RECLOSER_OK;
 }
@@ -303,7 +325,8 @@ static recloser_status check_text(struct check *check, const char *text, int dep
 
 static recloser_status check_macro(struct check *check, const char *name, const char *body, int depth)
 {
-	struct check inner = {.engine = check->engine, .arena = check->arena, .expression = check->expression, .error = check->error};
+	struct check inner = {
+		.engine = check->engine, .arena = check->arena, .expression = check->expression, .error = check->error};
 	if (depth >= MACRO_DEPTH || !body)
 		return refuse(check, arena_printf(check->arena, "calls %.60s(), which may not be used here", name));
 	return check_text(&inner, body, depth + 1);
@@ -317,10 +340,11 @@ static recloser_status check_functions(struct check *check, int depth)
 	if (!check->functions.count)
 		return RECLOSER_OK;
 	struct rows rows;
-	const char *sql = arena_printf(check->arena,
-	                               "SELECT DISTINCT lower(function_name), function_type, stability, macro_definition FROM duckdb_functions() "
-	                               "WHERE lower(function_name) IN (%s) AND function_type IN ('scalar', 'macro', 'aggregate')",
-	                               names.at);
+	const char *sql = arena_printf(
+		check->arena,
+		"SELECT DISTINCT lower(function_name), function_type, stability, macro_definition FROM duckdb_functions() "
+		"WHERE lower(function_name) IN (%s) AND function_type IN ('scalar', 'macro', 'aggregate')",
+		names.at);
 	RC_TRY(engine_query(check->engine, check->arena, "look up the functions of an expression", sql, &rows, check->error));
 	struct strings found = {0};
 	for (size_t r = 0; r < rows.row_count; r++) {
@@ -335,12 +359,13 @@ static recloser_status check_functions(struct check *check, int depth)
 	}
 	for (size_t i = 0; i < check->functions.count; i++)
 		if (!strings_has(&found, check->functions.at[i]))
-			return refuse(check, arena_printf(check->arena, "calls %.60s(), which is no function of a row", check->functions.at[i]));
+			return refuse(
+				check, arena_printf(check->arena, "calls %.60s(), which is no function of a row", check->functions.at[i]));
 	return RECLOSER_OK;
 }
 
 recloser_status engine_check_expression(struct engine *engine, struct arena *arena, const char *expression,
-                                        const struct strings *columns, recloser_error *error)
+										const struct strings *columns, recloser_error *error)
 {
 	struct arena *scratch = arena_new(arena);
 	struct check check = {.engine = engine, .arena = scratch, .expression = expression, .columns = columns, .error = error};

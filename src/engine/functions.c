@@ -30,7 +30,7 @@ static recloser_status add(struct engine *engine, const struct function *functio
 {
 	duckdb_scalar_function handle = duckdb_create_scalar_function();
 	duckdb_logical_type result =
-	    function->result == DUCKDB_TYPE_STRUCT ? box_type() : duckdb_create_logical_type(function->result);
+		function->result == DUCKDB_TYPE_STRUCT ? box_type() : duckdb_create_logical_type(function->result);
 	duckdb_scalar_function_set_name(handle, function->name);
 	add_parameters(handle, function->parameters);
 	duckdb_scalar_function_set_return_type(handle, result);

@@ -9,18 +9,13 @@
  *   rc_segment(x0, y0, x1, y1) -> BLOB
  *   rc_wkb(BLOB) -> BLOB                    any WKB or EWKB to the stored form; NULL when it is not sound (empty is kept)
  *   rc_wkb_fault(BLOB) -> VARCHAR           NULL when sound, else why not ("the geometry is empty" too)
- *   rc_wkb_outside(BLOB, minx, miny, maxx, maxy) -> VARCHAR   NULL when inside, else "longitude 181 is outside -180 to 180" form
- *   rc_wkb_srid(BLOB) -> INTEGER            of an EWKB; NULL: none
- *   rc_wkb_type(BLOB) -> VARCHAR            "Point", "MultiPolygon Z"
- *   rc_hex(VARCHAR) -> BLOB                 NULL when it is no hexadecimal text
- *   rc_wkt(VARCHAR) -> BLOB                 WKT or EWKT, SRID dropped; NULL when it is none
- *   rc_wkt_srid(VARCHAR) -> INTEGER
- *   rc_linearize(BLOB) -> BLOB
- *   rc_invalid(BLOB) -> VARCHAR             GEOS' reason; NULL when valid
- *   rc_point_on_surface(BLOB) -> BLOB
- *   rc_transform(BLOB, from VARCHAR, to VARCHAR) -> BLOB   PROJJSON texts; NULL when it can't be transformed
- *   rc_bbox(BLOB) -> STRUCT(xmin FLOAT, ymin FLOAT, xmax FLOAT, ymax FLOAT)   NULL for NULL and empty
- *   rc_hilbert(BLOB, minx, miny, maxx, maxy) -> UBIGINT
+ *   rc_wkb_outside(BLOB, minx, miny, maxx, maxy) -> VARCHAR   NULL when inside, else "longitude 181 is outside -180 to 180"
+ * form rc_wkb_srid(BLOB) -> INTEGER            of an EWKB; NULL: none rc_wkb_type(BLOB) -> VARCHAR            "Point",
+ * "MultiPolygon Z" rc_hex(VARCHAR) -> BLOB                 NULL when it is no hexadecimal text rc_wkt(VARCHAR) -> BLOB WKT
+ * or EWKT, SRID dropped; NULL when it is none rc_wkt_srid(VARCHAR) -> INTEGER rc_linearize(BLOB) -> BLOB rc_invalid(BLOB) ->
+ * VARCHAR             GEOS' reason; NULL when valid rc_point_on_surface(BLOB) -> BLOB rc_transform(BLOB, from VARCHAR, to
+ * VARCHAR) -> BLOB   PROJJSON texts; NULL when it can't be transformed rc_bbox(BLOB) -> STRUCT(xmin FLOAT, ymin FLOAT, xmax
+ * FLOAT, ymax FLOAT)   NULL for NULL and empty rc_hilbert(BLOB, minx, miny, maxx, maxy) -> UBIGINT
  *
  * and, made anew for each schema by content_register (engine/content.h), the aggregate rc_content(columns...). */
 #ifndef RECLOSER_ENGINE_FUNCTIONS_H

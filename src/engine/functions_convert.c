@@ -162,11 +162,11 @@ static void transform(duckdb_function_info info, duckdb_data_chunk input, duckdb
 #define TEXT DUCKDB_TYPE_VARCHAR
 
 const struct function functions_convert[] = {
-    {"rc_wkt", from_wkt, BLOB, {TEXT}, NULL, NULL, NULL},
-    {"rc_wkt_srid", wkt_srid, DUCKDB_TYPE_INTEGER, {TEXT}, NULL, NULL, NULL},
-    {"rc_linearize", linearize, BLOB, {BLOB}, NULL, NULL, NULL},
-    {"rc_point_on_surface", point_on_surface, BLOB, {BLOB}, NULL, NULL, NULL},
-    {"rc_invalid", invalid, TEXT, {BLOB}, NULL, NULL, NULL},
-    {"rc_transform", transform, BLOB, {BLOB, TEXT, TEXT}, NULL, make_passage, NULL},
-    {0},
+	{"rc_wkt", from_wkt, BLOB, {TEXT}, NULL, NULL, NULL},
+	{"rc_wkt_srid", wkt_srid, DUCKDB_TYPE_INTEGER, {TEXT}, NULL, NULL, NULL},
+	{"rc_linearize", linearize, BLOB, {BLOB}, NULL, NULL, NULL},
+	{"rc_point_on_surface", point_on_surface, BLOB, {BLOB}, NULL, NULL, NULL},
+	{"rc_invalid", invalid, TEXT, {BLOB}, NULL, NULL, NULL},
+	{"rc_transform", transform, BLOB, {BLOB, TEXT, TEXT}, NULL, make_passage, NULL},
+	{0},
 };

@@ -185,8 +185,8 @@ static void bind_text(duckdb_bind_info info)
 static const bool with_escape = true;
 
 const struct function functions_key[] = {
-    {"rc_key", make_keys, DUCKDB_TYPE_VARCHAR, {DUCKDB_TYPE_ANY}, bind_arguments, make_maker, NULL},
-    {"rc_key_escaped", make_keys, DUCKDB_TYPE_VARCHAR, {DUCKDB_TYPE_ANY}, bind_arguments, make_maker, &with_escape},
-    {"rc_text", make_texts, DUCKDB_TYPE_VARCHAR, {DUCKDB_TYPE_ANY}, bind_text, make_maker, NULL},
-    {0},
+	{"rc_key", make_keys, DUCKDB_TYPE_VARCHAR, {DUCKDB_TYPE_ANY}, bind_arguments, make_maker, NULL},
+	{"rc_key_escaped", make_keys, DUCKDB_TYPE_VARCHAR, {DUCKDB_TYPE_ANY}, bind_arguments, make_maker, &with_escape},
+	{"rc_text", make_texts, DUCKDB_TYPE_VARCHAR, {DUCKDB_TYPE_ANY}, bind_text, make_maker, NULL},
+	{0},
 };

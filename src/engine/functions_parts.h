@@ -10,9 +10,9 @@ enum { FUNCTION_PARAMETERS = 6 };
 struct function {
 	const char *name;
 	duckdb_scalar_function_t call;
-	duckdb_type result; /* DUCKDB_TYPE_STRUCT: the box of rc_bbox */
+	duckdb_type result;                          /* DUCKDB_TYPE_STRUCT: the box of rc_bbox */
 	duckdb_type parameters[FUNCTION_PARAMETERS]; /* ended by DUCKDB_TYPE_INVALID; ANY alone means any number of anything */
-	duckdb_scalar_function_bind_t bind; /* these two may be NULL */
+	duckdb_scalar_function_bind_t bind;          /* these two may be NULL */
 	duckdb_scalar_function_init_t init;
 	const void *extra; /* static data for the callbacks */
 };

@@ -247,15 +247,15 @@ static void tell_hilbert(duckdb_function_info info, duckdb_data_chunk input, duc
 #define REAL DUCKDB_TYPE_DOUBLE
 
 const struct function functions_wkb[] = {
-    {"rc_point", make_point, BLOB, {REAL, REAL}, NULL, NULL, NULL},
-    {"rc_segment", make_segment, BLOB, {REAL, REAL, REAL, REAL}, NULL, NULL, NULL},
-    {"rc_wkb", make_stored, BLOB, {BLOB}, NULL, NULL, NULL},
-    {"rc_hex", make_from_hex, BLOB, {TEXT}, NULL, NULL, NULL},
-    {"rc_wkb_fault", tell_fault, TEXT, {BLOB}, NULL, NULL, NULL},
-    {"rc_wkb_outside", tell_outside, TEXT, {BLOB, REAL, REAL, REAL, REAL}, NULL, NULL, NULL},
-    {"rc_wkb_srid", tell_srid, DUCKDB_TYPE_INTEGER, {BLOB}, NULL, NULL, NULL},
-    {"rc_wkb_type", tell_type, TEXT, {BLOB}, NULL, NULL, NULL},
-    {"rc_bbox", tell_box, DUCKDB_TYPE_STRUCT, {BLOB}, NULL, NULL, NULL},
-    {"rc_hilbert", tell_hilbert, DUCKDB_TYPE_UBIGINT, {BLOB, REAL, REAL, REAL, REAL}, NULL, NULL, NULL},
-    {0},
+	{"rc_point", make_point, BLOB, {REAL, REAL}, NULL, NULL, NULL},
+	{"rc_segment", make_segment, BLOB, {REAL, REAL, REAL, REAL}, NULL, NULL, NULL},
+	{"rc_wkb", make_stored, BLOB, {BLOB}, NULL, NULL, NULL},
+	{"rc_hex", make_from_hex, BLOB, {TEXT}, NULL, NULL, NULL},
+	{"rc_wkb_fault", tell_fault, TEXT, {BLOB}, NULL, NULL, NULL},
+	{"rc_wkb_outside", tell_outside, TEXT, {BLOB, REAL, REAL, REAL, REAL}, NULL, NULL, NULL},
+	{"rc_wkb_srid", tell_srid, DUCKDB_TYPE_INTEGER, {BLOB}, NULL, NULL, NULL},
+	{"rc_wkb_type", tell_type, TEXT, {BLOB}, NULL, NULL, NULL},
+	{"rc_bbox", tell_box, DUCKDB_TYPE_STRUCT, {BLOB}, NULL, NULL, NULL},
+	{"rc_hilbert", tell_hilbert, DUCKDB_TYPE_UBIGINT, {BLOB, REAL, REAL, REAL, REAL}, NULL, NULL, NULL},
+	{0},
 };

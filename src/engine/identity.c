@@ -110,7 +110,8 @@ static size_t timestamp_text(int64_t value, int64_t per_us, char *out)
 	return microseconds(value, per_us, &us) ? pystr_timestamp(us, out) : 0;
 }
 
-static enum identity_form hex_text(const duckdb_string_t *string, struct identity_buffer *buffer, const char **text, size_t *length)
+static enum identity_form hex_text(const duckdb_string_t *string, struct identity_buffer *buffer, const char **text,
+								   size_t *length)
 {
 	size_t count = duckdb_string_t_length(*string), need = 2 * count + 1;
 	if (need > buffer->capacity) {
@@ -181,8 +182,8 @@ static size_t time_text(duckdb_type id, const void *data, idx_t row, char *out)
 	}
 }
 
-enum identity_form identity_text(const struct identity_type *type, const void *data, idx_t row, struct identity_buffer *buffer,
-                                 const char **text, size_t *length)
+enum identity_form identity_text(const struct identity_type *type, const void *data, idx_t row,
+								 struct identity_buffer *buffer, const char **text, size_t *length)
 {
 	*text = buffer->fixed;
 	switch (type->id) {

@@ -33,7 +33,7 @@ enum identity_form {
 	IDENTITY_NO_MEMORY
 };
 /* The cell must not be null. */
-enum identity_form identity_text(const struct identity_type *type, const void *data, idx_t row, struct identity_buffer *buffer,
-                                 const char **text, size_t *length);
+enum identity_form identity_text(const struct identity_type *type, const void *data, idx_t row,
+								 struct identity_buffer *buffer, const char **text, size_t *length);
 
 #endif

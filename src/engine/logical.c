@@ -6,39 +6,39 @@ static const struct {
 	duckdb_type id;
 	const char *name;
 } plain_types[] = {
-    {DUCKDB_TYPE_BOOLEAN, "BOOLEAN"},
-    {DUCKDB_TYPE_TINYINT, "TINYINT"},
-    {DUCKDB_TYPE_SMALLINT, "SMALLINT"},
-    {DUCKDB_TYPE_INTEGER, "INTEGER"},
-    {DUCKDB_TYPE_BIGINT, "BIGINT"},
-    {DUCKDB_TYPE_UTINYINT, "UTINYINT"},
-    {DUCKDB_TYPE_USMALLINT, "USMALLINT"},
-    {DUCKDB_TYPE_UINTEGER, "UINTEGER"},
-    {DUCKDB_TYPE_UBIGINT, "UBIGINT"},
-    {DUCKDB_TYPE_FLOAT, "FLOAT"},
-    {DUCKDB_TYPE_DOUBLE, "DOUBLE"},
-    {DUCKDB_TYPE_TIMESTAMP, "TIMESTAMP"},
-    {DUCKDB_TYPE_TIMESTAMP_S, "TIMESTAMP_S"},
-    {DUCKDB_TYPE_TIMESTAMP_MS, "TIMESTAMP_MS"},
-    {DUCKDB_TYPE_TIMESTAMP_NS, "TIMESTAMP_NS"},
-    {DUCKDB_TYPE_TIMESTAMP_TZ, "TIMESTAMP WITH TIME ZONE"},
-    {DUCKDB_TYPE_DATE, "DATE"},
-    {DUCKDB_TYPE_TIME, "TIME"},
-    {DUCKDB_TYPE_TIME_NS, "TIME_NS"},
-    {DUCKDB_TYPE_TIME_TZ, "TIME WITH TIME ZONE"},
-    {DUCKDB_TYPE_INTERVAL, "INTERVAL"},
-    {DUCKDB_TYPE_HUGEINT, "HUGEINT"},
-    {DUCKDB_TYPE_UHUGEINT, "UHUGEINT"},
-    {DUCKDB_TYPE_VARCHAR, "VARCHAR"},
-    {DUCKDB_TYPE_BLOB, "BLOB"},
-    {DUCKDB_TYPE_GEOMETRY, "GEOMETRY"},
-    {DUCKDB_TYPE_UUID, "UUID"},
-    {DUCKDB_TYPE_BIT, "BIT"},
-    {DUCKDB_TYPE_BIGNUM, "BIGNUM"},
-    {DUCKDB_TYPE_ENUM, "ENUM"},
-    {DUCKDB_TYPE_UNION, "UNION"},
-    {DUCKDB_TYPE_VARIANT, "VARIANT"},
-    {DUCKDB_TYPE_SQLNULL, "NULL"},
+	{DUCKDB_TYPE_BOOLEAN, "BOOLEAN"},
+	{DUCKDB_TYPE_TINYINT, "TINYINT"},
+	{DUCKDB_TYPE_SMALLINT, "SMALLINT"},
+	{DUCKDB_TYPE_INTEGER, "INTEGER"},
+	{DUCKDB_TYPE_BIGINT, "BIGINT"},
+	{DUCKDB_TYPE_UTINYINT, "UTINYINT"},
+	{DUCKDB_TYPE_USMALLINT, "USMALLINT"},
+	{DUCKDB_TYPE_UINTEGER, "UINTEGER"},
+	{DUCKDB_TYPE_UBIGINT, "UBIGINT"},
+	{DUCKDB_TYPE_FLOAT, "FLOAT"},
+	{DUCKDB_TYPE_DOUBLE, "DOUBLE"},
+	{DUCKDB_TYPE_TIMESTAMP, "TIMESTAMP"},
+	{DUCKDB_TYPE_TIMESTAMP_S, "TIMESTAMP_S"},
+	{DUCKDB_TYPE_TIMESTAMP_MS, "TIMESTAMP_MS"},
+	{DUCKDB_TYPE_TIMESTAMP_NS, "TIMESTAMP_NS"},
+	{DUCKDB_TYPE_TIMESTAMP_TZ, "TIMESTAMP WITH TIME ZONE"},
+	{DUCKDB_TYPE_DATE, "DATE"},
+	{DUCKDB_TYPE_TIME, "TIME"},
+	{DUCKDB_TYPE_TIME_NS, "TIME_NS"},
+	{DUCKDB_TYPE_TIME_TZ, "TIME WITH TIME ZONE"},
+	{DUCKDB_TYPE_INTERVAL, "INTERVAL"},
+	{DUCKDB_TYPE_HUGEINT, "HUGEINT"},
+	{DUCKDB_TYPE_UHUGEINT, "UHUGEINT"},
+	{DUCKDB_TYPE_VARCHAR, "VARCHAR"},
+	{DUCKDB_TYPE_BLOB, "BLOB"},
+	{DUCKDB_TYPE_GEOMETRY, "GEOMETRY"},
+	{DUCKDB_TYPE_UUID, "UUID"},
+	{DUCKDB_TYPE_BIT, "BIT"},
+	{DUCKDB_TYPE_BIGNUM, "BIGNUM"},
+	{DUCKDB_TYPE_ENUM, "ENUM"},
+	{DUCKDB_TYPE_UNION, "UNION"},
+	{DUCKDB_TYPE_VARIANT, "VARIANT"},
+	{DUCKDB_TYPE_SQLNULL, "NULL"},
 };
 
 static const char *plain_name(duckdb_type id)
@@ -80,10 +80,10 @@ const char *logical_name(struct arena *arena, duckdb_logical_type type)
 		return arena_printf(arena, "%s[]", name_and_free(arena, duckdb_list_type_child_type(type)));
 	case DUCKDB_TYPE_ARRAY:
 		return arena_printf(arena, "%s[%llu]", name_and_free(arena, duckdb_array_type_child_type(type)),
-		                    (unsigned long long)duckdb_array_type_array_size(type));
+							(unsigned long long)duckdb_array_type_array_size(type));
 	case DUCKDB_TYPE_MAP:
 		return arena_printf(arena, "MAP(%s, %s)", name_and_free(arena, duckdb_map_type_key_type(type)),
-		                    name_and_free(arena, duckdb_map_type_value_type(type)));
+							name_and_free(arena, duckdb_map_type_value_type(type)));
 	case DUCKDB_TYPE_STRUCT:
 		return struct_name(arena, type);
 	default:
@@ -102,7 +102,7 @@ static void free_type(void *pointer)
 }
 
 recloser_status logical_types(struct engine *engine, struct arena *arena, const char *doing, const char *select,
-                              duckdb_logical_type **types, const char ***names, size_t *count, recloser_error *error)
+							  duckdb_logical_type **types, const char ***names, size_t *count, recloser_error *error)
 {
 	duckdb_prepared_statement *prepared = arena_alloc(arena, sizeof *prepared);
 	arena_defer(arena, free_prepared, prepared);

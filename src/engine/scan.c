@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rc_scan(id): a table function that lets a statement read an offered source.
  *
- * Its columns are _row, _line, _offset and _fault, then the source's own as c0, c1, ... whatever the header says. Columns that
- * a statement does not name are not stored. A failure of the reader ends the statement; the reader's own error is kept
+ * Its columns are _row, _line, _offset and _fault, then the source's own as c0, c1, ... whatever the header says. Columns
+ * that a statement does not name are not stored. A failure of the reader ends the statement; the reader's own error is kept
  * with the source and found again by the id in the message (scan_failure). */
 #include <stdio.h>
 #include <stdlib.h>

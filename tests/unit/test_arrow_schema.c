@@ -50,7 +50,8 @@ static void vectors(void **state)
 		assert_non_null(expected);
 		*expected++ = '\0';
 		const char *made;
-		assert_int_equal(arrow_schema_text(engine, arena, line, &dictionaries, lines % 2 ? NULL : &metadata, &made, &error), RECLOSER_OK);
+		assert_int_equal(arrow_schema_text(engine, arena, line, &dictionaries, lines % 2 ? NULL : &metadata, &made, &error),
+						 RECLOSER_OK);
 		assert_string_equal(made, expected);
 		lines++;
 	}
@@ -62,7 +63,8 @@ static void types_that_are_not_stored(void **state)
 {
 	(void)state;
 	const char *made;
-	assert_int_equal(arrow_schema_text(engine, arena, "SELECT INTERVAL 1 DAY AS odd", NULL, NULL, &made, &error), RECLOSER_USAGE);
+	assert_int_equal(arrow_schema_text(engine, arena, "SELECT INTERVAL 1 DAY AS odd", NULL, NULL, &made, &error),
+					 RECLOSER_USAGE);
 	assert_non_null(strstr(error.what, "\"odd\" is INTERVAL"));
 	error_clear(&error);
 	assert_int_equal(arrow_schema_text(engine, arena, "SELECT FROM", NULL, NULL, &made, &error), RECLOSER_IO);
@@ -71,8 +73,8 @@ static void types_that_are_not_stored(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(vectors, open_engine, close_engine),
-	    cmocka_unit_test_setup_teardown(types_that_are_not_stored, open_engine, close_engine),
+		cmocka_unit_test_setup_teardown(vectors, open_engine, close_engine),
+		cmocka_unit_test_setup_teardown(types_that_are_not_stored, open_engine, close_engine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

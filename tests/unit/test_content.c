@@ -56,9 +56,11 @@ static struct content_schema schema_of(const char *select)
 	schema.columns = arena_array(arena, schema.count, sizeof *schema.columns);
 	for (size_t i = 0; i < schema.count; i++) {
 		const char *name = rows_at(&described, i, 0);
-		schema.columns[i] = (struct content_column){
-		    .name = name, .type = rows_at(&described, i, 1), .in_fingerprint = strcmp(name, "bbox") != 0 && strcmp(name, "part") != 0,
-		    .is_key = strcmp(name, "key") == 0, .is_geometry = strcmp(name, "geometry") == 0};
+		schema.columns[i] = (struct content_column){.name = name,
+													.type = rows_at(&described, i, 1),
+													.in_fingerprint = strcmp(name, "bbox") != 0 && strcmp(name, "part") != 0,
+													.is_key = strcmp(name, "key") == 0,
+													.is_geometry = strcmp(name, "geometry") == 0};
 	}
 	return schema;
 }
@@ -116,9 +118,11 @@ static void the_definition(void **state)
 	assert_int_equal(one.sum[1], UINT64_C(0x8f938522c7232d83));
 }
 
-#define TABLE                                                                                                            \
-	"SELECT i AS id, 'name ' || i AS name, CASE WHEN i % 5 <> 0 THEN i / 7 END AS d, DATE '2020-01-01' + (i % 1000)::INTEGER AS day, " \
-	"(i * 1.5)::DECIMAL(12,2) AS money, TIMESTAMP '2026-07-01' + to_seconds(i) AS at, i % 3 = 0 AS flag, rc_point(i % 180, i % 90) AS geometry, " \
+#define TABLE                                                                                                               \
+	"SELECT i AS id, 'name ' || i AS name, CASE WHEN i % 5 <> 0 THEN i / 7 END AS d, DATE '2020-01-01' + (i % "             \
+	"1000)::INTEGER AS day, "                                                                                               \
+	"(i * 1.5)::DECIMAL(12,2) AS money, TIMESTAMP '2026-07-01' + to_seconds(i) AS at, i % 3 = 0 AS flag, rc_point(i % "     \
+	"180, i % 90) AS geometry, "                                                                                            \
 	"[i, NULL] AS list, {'b': i, 'a': 'x'} AS s, sha256(i::VARCHAR)[:24] AS key FROM range(20000) r(i)"
 
 static void order_does_not_show(void **state)
@@ -151,7 +155,8 @@ static void changes_show(void **state)
 	differ("SELECT * FROM t", "SELECT * REPLACE (CASE WHEN id = 9999 THEN d + 0.01 ELSE d END AS d) FROM t");
 	differ("SELECT * FROM t", "SELECT * FROM t UNION ALL SELECT * FROM t WHERE id = 3");
 	differ("SELECT * FROM t", "SELECT * FROM t WHERE id <> 3");
-	differ("SELECT * FROM t UNION ALL SELECT * FROM t WHERE id = 3", "SELECT * FROM t UNION ALL SELECT * FROM t WHERE id = 4");
+	differ("SELECT * FROM t UNION ALL SELECT * FROM t WHERE id = 3",
+		   "SELECT * FROM t UNION ALL SELECT * FROM t WHERE id = 4");
 	differ("SELECT * FROM t", "SELECT * RENAME (name AS title) FROM t");
 	differ("SELECT * FROM t", "SELECT * REPLACE (id::VARCHAR AS id) FROM t");
 	differ("SELECT NULL::VARCHAR AS a", "SELECT '' AS a");
@@ -182,7 +187,8 @@ static void widths_do_not_show(void **state)
 	(void)state;
 	static const char *const integers[] = {"TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"};
 	for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-		same(arena_printf(arena, "SELECT 7::%s AS a UNION ALL SELECT NULL", integers[i]), "SELECT 7::BIGINT AS a UNION ALL SELECT NULL");
+		same(arena_printf(arena, "SELECT 7::%s AS a UNION ALL SELECT NULL", integers[i]),
+			 "SELECT 7::BIGINT AS a UNION ALL SELECT NULL");
 	same("SELECT -7::TINYINT AS a", "SELECT -7::BIGINT AS a");
 	same("SELECT 0.5::FLOAT AS a", "SELECT 0.5::DOUBLE AS a");
 	same("SELECT 0.1::FLOAT AS a", "SELECT 0.1::FLOAT::DOUBLE AS a");
@@ -203,7 +209,8 @@ static void widths_do_not_show(void **state)
 	same("SELECT rc_wkt('POINT (1 2)') AS geometry", "SELECT 'POINT (1 2)'::GEOMETRY AS geometry");
 	same("SELECT 9223372036854775807::UBIGINT AS a", "SELECT 9223372036854775807::BIGINT AS a");
 	/* Dictionary and constant vectors. */
-	same("SELECT 'x' AS a, i FROM range(5000) r(i)", "SELECT CASE WHEN i < 9000 THEN 'x' ELSE 'y' END AS a, i FROM range(5000) r(i)");
+	same("SELECT 'x' AS a, i FROM range(5000) r(i)",
+		 "SELECT CASE WHEN i < 9000 THEN 'x' ELSE 'y' END AS a, i FROM range(5000) r(i)");
 }
 
 static void files_keep_it(void **state)
@@ -211,17 +218,21 @@ static void files_keep_it(void **state)
 	(void)state;
 	char directory[] = "/tmp/rc_content_XXXXXX";
 	assert_non_null(mkdtemp(directory));
-	run("CREATE TABLE t AS SELECT *, uuid_of AS u, MAP {'k': id} AS m, TIME '10:00' AS time, id::UBIGINT + 9223372036854775808 AS big, "
-	    "(TIMESTAMP '2026-07-01' + to_microseconds(id)) AT TIME ZONE 'UTC' AS tz, (id % 7)::FLOAT AS f, 'word'::ENUM('word') AS e "
-	    "FROM (SELECT *, md5(id::VARCHAR)::UUID AS uuid_of FROM (" TABLE "))");
+	run("CREATE TABLE t AS SELECT *, uuid_of AS u, MAP {'k': id} AS m, TIME '10:00' AS time, id::UBIGINT + "
+		"9223372036854775808 AS big, "
+		"(TIMESTAMP '2026-07-01' + to_microseconds(id)) AT TIME ZONE 'UTC' AS tz, (id % 7)::FLOAT AS f, "
+		"'word'::ENUM('word') AS e "
+		"FROM (SELECT *, md5(id::VARCHAR)::UUID AS uuid_of FROM (" TABLE "))");
 	run("ALTER TABLE t ALTER big TYPE UBIGINT");
 	struct content before = content_of("SELECT * FROM t");
 	static const char *const options[] = {"COMPRESSION zstd, ROW_GROUP_SIZE 2048", "COMPRESSION snappy, PARQUET_VERSION v2",
-	                                      "COMPRESSION uncompressed, DICTIONARY_SIZE_LIMIT 1"};
+										  "COMPRESSION uncompressed, DICTIONARY_SIZE_LIMIT 1"};
 	for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
 		const char *path = arena_printf(arena, "%s/%zu.parquet", directory, i);
-		run(arena_printf(arena, "COPY (SELECT * FROM t ORDER BY hash(id + %zu)) TO '%s' (FORMAT parquet, %s)", i, path, options[i]));
-		struct content after = content_of(arena_printf(arena, "SELECT * FROM read_parquet('%s', hive_partitioning = false)", path));
+		run(arena_printf(arena, "COPY (SELECT * FROM t ORDER BY hash(id + %zu)) TO '%s' (FORMAT parquet, %s)", i, path,
+						 options[i]));
+		struct content after =
+			content_of(arena_printf(arena, "SELECT * FROM read_parquet('%s', hive_partitioning = false)", path));
 		assert_string_equal(after.fingerprint, before.fingerprint);
 		assert_int_equal(after.geometry.types, before.geometry.types);
 		assert_int_equal(unlink(path), 0);
@@ -232,9 +243,11 @@ static void files_keep_it(void **state)
 static void keys_and_geometry(void **state)
 {
 	(void)state;
-	struct content content = content_of("SELECT CASE WHEN i < 10 THEN NULL WHEN i < 20 THEN 'a' WHEN i < 30 THEN 'b' ELSE i::VARCHAR END AS key, "
-	                                    "CASE WHEN i % 100 = 0 THEN NULL WHEN i % 100 = 1 THEN ''::BLOB WHEN i % 100 = 2 THEN unhex('0101000000000000000000F87F000000000000F87F') "
-	                                    "ELSE rc_point(i, -i) END AS geometry FROM range(10000) r(i)");
+	struct content content =
+		content_of("SELECT CASE WHEN i < 10 THEN NULL WHEN i < 20 THEN 'a' WHEN i < 30 THEN 'b' ELSE i::VARCHAR END AS key, "
+				   "CASE WHEN i % 100 = 0 THEN NULL WHEN i % 100 = 1 THEN ''::BLOB WHEN i % 100 = 2 THEN "
+				   "unhex('0101000000000000000000F87F000000000000F87F') "
+				   "ELSE rc_point(i, -i) END AS geometry FROM range(10000) r(i)");
 	assert_int_equal(content.rows, 10000);
 	assert_int_equal(content.key_null, 10);
 	assert_int_equal(content.duplicate_keys, 2);
@@ -261,7 +274,8 @@ static void groups(void **state)
 	assert_int_equal(content_register(engine, arena, "rc_grouped", &schema, &error), RECLOSER_OK);
 	assert_int_equal(content_register(engine, arena, "rc_grouped", &schema, &error), RECLOSER_OK); /* known already */
 	struct rows rows;
-	const char *sql = arena_printf(arena, "SELECT part, %s FROM t GROUP BY part ORDER BY part", content_call(arena, "rc_grouped", &schema));
+	const char *sql = arena_printf(arena, "SELECT part, %s FROM t GROUP BY part ORDER BY part",
+								   content_call(arena, "rc_grouped", &schema));
 	assert_int_equal(engine_query(engine, arena, "test", sql, &rows, &error), RECLOSER_OK);
 	assert_int_equal(rows.row_count, 10000);
 	for (size_t i = 0; i < rows.row_count; i += 1234) {
@@ -274,13 +288,18 @@ static void groups(void **state)
 	assert_int_equal(content_register(engine, arena, "rc_grouped", &schema, &error), RECLOSER_IO);
 	/* A statement that fails half-way gives its states back. */
 	error_clear(&error);
-	assert_int_equal(engine_run(engine, "test", "SELECT part, rc_grouped(part, key, CASE WHEN value = 299999 THEN error('stop')::BIGINT ELSE value END) FROM t GROUP BY part", &error), RECLOSER_IO);
+	assert_int_equal(engine_run(engine, "test",
+								"SELECT part, rc_grouped(part, key, CASE WHEN value = 299999 THEN error('stop')::BIGINT "
+								"ELSE value END) FROM t GROUP BY part",
+								&error),
+					 RECLOSER_IO);
 }
 
 static void types_without_a_form(void **state)
 {
 	(void)state;
-	static const char *const bad[] = {"HUGEINT", "INTERVAL", "BIT", "TIME WITH TIME ZONE", "UNION(a INTEGER)", "STRUCT(a HUGEINT)", "INTERVAL[]"};
+	static const char *const bad[] = {"HUGEINT",          "INTERVAL",          "BIT",       "TIME WITH TIME ZONE",
+									  "UNION(a INTEGER)", "STRUCT(a HUGEINT)", "INTERVAL[]"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct content_column column = {.name = "odd", .type = bad[i], .in_fingerprint = true};
 		struct content_schema schema = {.columns = &column, .count = 1};
@@ -309,8 +328,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_engine, close_engine)
-	    TEST(the_definition),   TEST(order_does_not_show), TEST(changes_show), TEST(widths_do_not_show),          TEST(files_keep_it),
-	    TEST(keys_and_geometry), TEST(groups),             TEST(types_without_a_form), TEST(what_is_not_ours_is_refused),
+		TEST(the_definition),
+		TEST(order_does_not_show),
+		TEST(changes_show),
+		TEST(widths_do_not_show),
+		TEST(files_keep_it),
+		TEST(keys_and_geometry),
+		TEST(groups),
+		TEST(types_without_a_form),
+		TEST(what_is_not_ours_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,9 +54,19 @@ static void cells_are_text(void **state)
 {
 	(void)state;
 	struct rows rows = query("SELECT 1 AS a, 'x''y' AS b, NULL AS c, true AS d, 0.1::DOUBLE AS e, power(2, 81) AS f, DATE "
-	                         "'2026-07-01' AS g, 12.50::DECIMAL(9,2) AS h, [1, 2] AS i, 3::DOUBLE AS j, 170141183460469231731687303715884105727::HUGEINT;");
-	static const char *const expected[] = {"1", "x'y", NULL, "true", "0.1", "2.4178516392292583e+24", "2026-07-01", "12.50",
-	                                       "[1, 2]", "3", "170141183460469231731687303715884105727"};
+							 "'2026-07-01' AS g, 12.50::DECIMAL(9,2) AS h, [1, 2] AS i, 3::DOUBLE AS j, "
+							 "170141183460469231731687303715884105727::HUGEINT;");
+	static const char *const expected[] = {"1",
+										   "x'y",
+										   NULL,
+										   "true",
+										   "0.1",
+										   "2.4178516392292583e+24",
+										   "2026-07-01",
+										   "12.50",
+										   "[1, 2]",
+										   "3",
+										   "170141183460469231731687303715884105727"};
 	assert_int_equal(rows.column_count, 11);
 	for (size_t i = 0; i < 11; i++) {
 		if (expected[i])
@@ -75,7 +85,8 @@ static void cells_are_text(void **state)
 static void order_survives_the_casts(void **state)
 {
 	(void)state;
-	struct rows rows = query("SELECT (DATE '2000-01-01' + i::INTEGER) AS d, i FROM range(200000) t(i) ORDER BY hash(i) -- comment");
+	struct rows rows =
+		query("SELECT (DATE '2000-01-01' + i::INTEGER) AS d, i FROM range(200000) t(i) ORDER BY hash(i) -- comment");
 	assert_int_equal(rows.row_count, 200000);
 	struct rows plain = query("SELECT i FROM range(200000) t(i) ORDER BY hash(i)");
 	for (size_t r = 0; r < 200000; r += 97)
@@ -89,7 +100,8 @@ static void statements_without_rows(void **state)
 	query("INSERT INTO t VALUES (2)");
 	assert_int_equal(query("CREATE TABLE u (a INTEGER)").row_count, 0);
 	assert_int_equal(query("SELECT a FROM t WHERE a > 5").row_count, 0);
-	assert_int_equal(engine_run(engine, "test", "DELETE FROM t; INSERT INTO t VALUES (7); INSERT INTO t VALUES (8)", &error), RECLOSER_OK);
+	assert_int_equal(engine_run(engine, "test", "DELETE FROM t; INSERT INTO t VALUES (7); INSERT INTO t VALUES (8)", &error),
+					 RECLOSER_OK);
 	assert_string_equal(one("SELECT sum(a) FROM t"), "15");
 	assert_int_equal(engine_runf(engine, "test", &error, "INSERT INTO t VALUES (%d)", 5), RECLOSER_OK);
 	assert_string_equal(one("SELECT sum(a) FROM t"), "20");
@@ -99,7 +111,9 @@ static void describes_without_running(void **state)
 {
 	(void)state;
 	struct rows rows;
-	assert_int_equal(engine_describe(engine, arena, "SELECT 1::BIGINT AS a, error('no') AS b, {'x': 1::FLOAT} AS \"the s\"", &rows, &error), RECLOSER_OK);
+	assert_int_equal(engine_describe(engine, arena, "SELECT 1::BIGINT AS a, error('no') AS b, {'x': 1::FLOAT} AS \"the s\"",
+									 &rows, &error),
+					 RECLOSER_OK);
 	assert_int_equal(rows.row_count, 3);
 	assert_string_equal(rows_at(&rows, 0, 0), "a");
 	assert_string_equal(rows_at(&rows, 0, 1), "BIGINT");
@@ -121,7 +135,11 @@ static void failures_say_what_was_done(void **state)
 	assert_int_equal(engine_query(engine, arena, "count", "SELECT", &rows, &error), RECLOSER_IO);
 	error_clear(&error);
 	/* Too large for 512 MB, and there is nowhere to spill to. */
-	assert_int_equal(engine_run(engine, "sort", "CREATE TABLE big AS SELECT i, repeat(i::VARCHAR, 20) AS t FROM range(20000000) r(i) ORDER BY hash(i)", &error), RECLOSER_IO);
+	assert_int_equal(
+		engine_run(engine, "sort",
+				   "CREATE TABLE big AS SELECT i, repeat(i::VARCHAR, 20) AS t FROM range(20000000) r(i) ORDER BY hash(i)",
+				   &error),
+		RECLOSER_IO);
 	assert_string_equal(error.code, "engine.memory");
 	assert_non_null(strstr(error.hint, "--memory"));
 }
@@ -135,7 +153,9 @@ static void settings_hold(void **state)
 	assert_string_equal(one("SELECT current_setting('TimeZone')"), "UTC");
 	assert_string_equal(one("SELECT current_setting('threads')::INTEGER"), "2");
 	assert_string_equal(one("SELECT TIMESTAMPTZ '2026-07-01 06:00:00+02'"), "2026-07-01 04:00:00+00");
-	assert_string_equal(one("SELECT current_setting('autoinstall_known_extensions') OR current_setting('autoload_known_extensions')"), "false");
+	assert_string_equal(
+		one("SELECT current_setting('autoinstall_known_extensions') OR current_setting('autoload_known_extensions')"),
+		"false");
 	assert_string_equal(engine_version(), "v1.5.6");
 }
 
@@ -201,9 +221,9 @@ static void fake_stop(struct source *source, void *own)
 
 static const struct source_ops fake_ops = {fake_next, fake_start, fake_stop, false};
 static struct source_column fake_columns[] = {
-    {.name = "a\"; DROP", .type = CELL_TEXT},  {.name = "", .type = CELL_DOUBLE},        {.name = "c", .type = CELL_BOOLEAN},
-    {.name = "d", .type = CELL_DATE},          {.name = "e", .type = CELL_TIMESTAMP},    {.name = "f", .type = CELL_TIMESTAMPTZ},
-    {.name = "g", .type = CELL_TIME},          {.name = "h", .type = CELL_GEOMETRY},
+	{.name = "a\"; DROP", .type = CELL_TEXT}, {.name = "", .type = CELL_DOUBLE},     {.name = "c", .type = CELL_BOOLEAN},
+	{.name = "d", .type = CELL_DATE},         {.name = "e", .type = CELL_TIMESTAMP}, {.name = "f", .type = CELL_TIMESTAMPTZ},
+	{.name = "g", .type = CELL_TIME},         {.name = "h", .type = CELL_GEOMETRY},
 };
 
 static const char *scan(struct source *source, const char *select)
@@ -222,17 +242,31 @@ static void reads_a_source(void **state)
 	assert_int_equal(fake.started, 1);
 	assert_int_equal(fake.stopped, 1);
 	struct rows rows = query("DESCRIBE s");
-	static const char *const types[] = {"BIGINT", "BIGINT", "BIGINT", "VARCHAR", "VARCHAR", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP",
-	                                    "TIMESTAMP WITH TIME ZONE", "TIME", "BLOB"};
+	static const char *const types[] = {"BIGINT", "BIGINT",  "BIGINT", "VARCHAR",   "VARCHAR",
+										"DOUBLE", "BOOLEAN", "DATE",   "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
+										"TIME",   "BLOB"};
 	assert_int_equal(rows.row_count, 12);
 	for (size_t i = 0; i < 12; i++)
 		assert_string_equal(rows_at(&rows, i, 1), types[i]);
 	assert_string_equal(rows_at(&rows, 4, 0), "c0");
-	rows = query("SELECT count(*), sum(_row), count(_line), sum(_offset), count(_fault), count(c0), sum(c1), count(*) FILTER (c2), "
-	             "min(c3), max(c4), max(c5), max(c6), max(hex(c7)), max(c0), count(DISTINCT c0) FROM s");
-	static const char *const expected[] = {"5000", "12502500", "0", "1250250000", "0", "3334", "6251250", "2500", "2024-10-04",
-	                                       "2025-06-15 15:06:40", "2025-06-15 15:06:40.000001+00", "01:00:00.000001", "0100FF",
-	                                       "text 998 which is longer than inlined", "3334"};
+	rows = query(
+		"SELECT count(*), sum(_row), count(_line), sum(_offset), count(_fault), count(c0), sum(c1), count(*) FILTER (c2), "
+		"min(c3), max(c4), max(c5), max(c6), max(hex(c7)), max(c0), count(DISTINCT c0) FROM s");
+	static const char *const expected[] = {"5000",
+										   "12502500",
+										   "0",
+										   "1250250000",
+										   "0",
+										   "3334",
+										   "6251250",
+										   "2500",
+										   "2024-10-04",
+										   "2025-06-15 15:06:40",
+										   "2025-06-15 15:06:40.000001+00",
+										   "01:00:00.000001",
+										   "0100FF",
+										   "text 998 which is longer than inlined",
+										   "3334"};
 	for (size_t i = 0; i < 15; i++)
 		assert_string_equal(rows_at(&rows, 0, i), expected[i]);
 }
@@ -287,31 +321,31 @@ static void plain_expressions_pass(void **state)
 {
 	(void)state;
 	static const char *const good[] = {
-	    "a",
-	    "A + 1",
-	    "\"Capacity MW\" >= 0 AND b IS NOT NULL",
-	    "CASE WHEN a > 1 THEN upper(b) ELSE lower(b) END",
-	    "a BETWEEN 1 AND 2 OR b IN ('x', 'it''s)', '--')",
-	    "ltrim(queue_id, '0') || '-' || coalesce(b, '')",
-	    "a::DECIMAL(9,2) + TRY_CAST(b AS DOUBLE)",
-	    "a::JSON ->> '$.x'",
-	    "b -> 'x'",
-	    "list_transform(string_split(b, ','), lambda x: trim(x))",
-	    "[x * 2 for x in [1, 2, 3] if x > 1]",
-	    "split_part(b, '-', 2)",
-	    "nullif(b, '')",
-	    "list_sum([1, 2])",
-	    "b LIKE 'GIA%' AND regexp_matches(b, '[0-9]+')",
-	    "strftime(a, '%Y-%m')",
-	    "a AT TIME ZONE 'America/Chicago'",
-	    "extract(year FROM a)",
-	    "DATE '2026-07-01' + INTERVAL 1 DAY",
-	    "{'x': a}.x",
-	    "a /* in between */ + 1",
-	    "user",
-	    "18446744073709551615 + a",
-	    "a IS DISTINCT FROM b",
-	    "main.lower(b)",
+		"a",
+		"A + 1",
+		"\"Capacity MW\" >= 0 AND b IS NOT NULL",
+		"CASE WHEN a > 1 THEN upper(b) ELSE lower(b) END",
+		"a BETWEEN 1 AND 2 OR b IN ('x', 'it''s)', '--')",
+		"ltrim(queue_id, '0') || '-' || coalesce(b, '')",
+		"a::DECIMAL(9,2) + TRY_CAST(b AS DOUBLE)",
+		"a::JSON ->> '$.x'",
+		"b -> 'x'",
+		"list_transform(string_split(b, ','), lambda x: trim(x))",
+		"[x * 2 for x in [1, 2, 3] if x > 1]",
+		"split_part(b, '-', 2)",
+		"nullif(b, '')",
+		"list_sum([1, 2])",
+		"b LIKE 'GIA%' AND regexp_matches(b, '[0-9]+')",
+		"strftime(a, '%Y-%m')",
+		"a AT TIME ZONE 'America/Chicago'",
+		"extract(year FROM a)",
+		"DATE '2026-07-01' + INTERVAL 1 DAY",
+		"{'x': a}.x",
+		"a /* in between */ + 1",
+		"user",
+		"18446744073709551615 + a",
+		"a IS DISTINCT FROM b",
+		"main.lower(b)",
 	};
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
 		if (check(good[i]) != RECLOSER_OK)
@@ -324,79 +358,79 @@ static void attacks_are_refused(void **state)
 {
 	(void)state;
 	static const char *const bad[] = {
-	    "",
-	    " ",
-	    "1) from read_csv('x'); --",
-	    "1) from read_csv('x') where (1",
-	    "(select 1)",
-	    "exists(select 1)",
-	    "a = any(select 1)",
-	    "a IN (select 1)",
-	    "now()",
-	    "current_timestamp",
-	    "current_date",
-	    "current_user",
-	    "random()",
-	    "uuid()",
-	    "getenv('HOME')",
-	    "current_setting('x')",
-	    "getvariable('x')",
-	    "read_text('/etc/passwd')",
-	    "a from read_text('/etc/passwd')",
-	    "a; drop table b",
-	    "a;",
-	    "a, b",
-	    "a AS c",
-	    "a c",
-	    "a -- rest",
-	    "-- all",
-	    "a /* open",
-	    "'open",
-	    "\"open",
-	    "$$open",
-	    "a)",
-	    "(a",
-	    "a) + (b",
-	    "*",
-	    "COLUMNS(*)",
-	    "count(*)",
-	    "sum(a)",
-	    "sum(a) OVER ()",
-	    "row_number() OVER ()",
-	    "a LIMIT 1",
-	    "a WHERE b",
-	    "a UNION SELECT b",
-	    "a USING SAMPLE 1",
-	    "a QUALIFY true",
-	    "DISTINCT a",
-	    "?",
-	    "$1",
-	    "$name",
-	    "#1",
-	    "nextval('s')",
-	    "json_serialize_plan('SELECT * FROM read_csv(''x'')')",
-	    "query('select 1')",
-	    "unnest([1])",
-	    "ago(INTERVAL 1 DAY)",
-	    "age(a::TIMESTAMP)",
-	    "geomean(a)",
-	    "get_block_size('memory')",
-	    "pg_sleep(1)",
-	    "error('x')",
-	    "nowhere(a)",
-	    "other.lower(a)",
-	    "a::mytype",
-	    "a::main.mytype",
-	    "a::STRUCT(x mytype)",
-	    "lower(DISTINCT b)",
-	    "lower(b) FILTER (a)",
-	    "grouping(a)",
-	    "a COLLATE nocase",
-	    "read_text('/etc/passwd') -> 'x'",
-	    "list_transform([1], lambda x: random())",
-	    "list_transform([1], lambda x: y)",
-	    "DEFAULT",
-	    "current_localtimestamp()",
+		"",
+		" ",
+		"1) from read_csv('x'); --",
+		"1) from read_csv('x') where (1",
+		"(select 1)",
+		"exists(select 1)",
+		"a = any(select 1)",
+		"a IN (select 1)",
+		"now()",
+		"current_timestamp",
+		"current_date",
+		"current_user",
+		"random()",
+		"uuid()",
+		"getenv('HOME')",
+		"current_setting('x')",
+		"getvariable('x')",
+		"read_text('/etc/passwd')",
+		"a from read_text('/etc/passwd')",
+		"a; drop table b",
+		"a;",
+		"a, b",
+		"a AS c",
+		"a c",
+		"a -- rest",
+		"-- all",
+		"a /* open",
+		"'open",
+		"\"open",
+		"$$open",
+		"a)",
+		"(a",
+		"a) + (b",
+		"*",
+		"COLUMNS(*)",
+		"count(*)",
+		"sum(a)",
+		"sum(a) OVER ()",
+		"row_number() OVER ()",
+		"a LIMIT 1",
+		"a WHERE b",
+		"a UNION SELECT b",
+		"a USING SAMPLE 1",
+		"a QUALIFY true",
+		"DISTINCT a",
+		"?",
+		"$1",
+		"$name",
+		"#1",
+		"nextval('s')",
+		"json_serialize_plan('SELECT * FROM read_csv(''x'')')",
+		"query('select 1')",
+		"unnest([1])",
+		"ago(INTERVAL 1 DAY)",
+		"age(a::TIMESTAMP)",
+		"geomean(a)",
+		"get_block_size('memory')",
+		"pg_sleep(1)",
+		"error('x')",
+		"nowhere(a)",
+		"other.lower(a)",
+		"a::mytype",
+		"a::main.mytype",
+		"a::STRUCT(x mytype)",
+		"lower(DISTINCT b)",
+		"lower(b) FILTER (a)",
+		"grouping(a)",
+		"a COLLATE nocase",
+		"read_text('/etc/passwd') -> 'x'",
+		"list_transform([1], lambda x: random())",
+		"list_transform([1], lambda x: y)",
+		"DEFAULT",
+		"current_localtimestamp()",
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		if (check(bad[i]) != RECLOSER_USAGE)
@@ -416,18 +450,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_engine, close_engine)
-	    TEST(cells_are_text),
-	    TEST(order_survives_the_casts),
-	    TEST(statements_without_rows),
-	    TEST(describes_without_running),
-	    TEST(failures_say_what_was_done),
-	    TEST(settings_hold),
-	    TEST(quoting),
-	    TEST(reads_a_source),
-	    TEST(reads_only_what_is_named),
-	    TEST(the_readers_error_comes_through),
-	    TEST(plain_expressions_pass),
-	    TEST(attacks_are_refused),
+		TEST(cells_are_text),
+		TEST(order_survives_the_casts),
+		TEST(statements_without_rows),
+		TEST(describes_without_running),
+		TEST(failures_say_what_was_done),
+		TEST(settings_hold),
+		TEST(quoting),
+		TEST(reads_a_source),
+		TEST(reads_only_what_is_named),
+		TEST(the_readers_error_comes_through),
+		TEST(plain_expressions_pass),
+		TEST(attacks_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

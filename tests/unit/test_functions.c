@@ -40,7 +40,8 @@ static const char *value(const char *expression)
 {
 	struct rows rows;
 	error_clear(&error);
-	recloser_status status = engine_query(engine, arena, "test", arena_printf(arena, "SELECT %s", expression), &rows, &error);
+	recloser_status status =
+		engine_query(engine, arena, "test", arena_printf(arena, "SELECT %s", expression), &rows, &error);
 	if (status != RECLOSER_OK)
 		print_error("%s: %s\n", expression, error.what);
 	assert_int_equal(status, RECLOSER_OK);
@@ -76,7 +77,8 @@ static void refuses(const char *expression, const char *word)
 {
 	struct rows rows;
 	error_clear(&error);
-	assert_int_equal(engine_query(engine, arena, "test", arena_printf(arena, "SELECT %s", expression), &rows, &error), RECLOSER_IO);
+	assert_int_equal(engine_query(engine, arena, "test", arena_printf(arena, "SELECT %s", expression), &rows, &error),
+					 RECLOSER_IO);
 	if (!strstr(error.what, word))
 		print_error("%s: %s\n", expression, error.what);
 	assert_non_null(strstr(error.what, word));
@@ -90,15 +92,20 @@ static void keys_of_all_types(void **state)
 	expect_key("NULL::VARCHAR, NULL::INTEGER", "None|None");
 	expect_key("true, false", "True|False");
 	expect_key("1::TINYINT, -2::SMALLINT, 3::INTEGER, (-9223372036854775808)::BIGINT", "1|-2|3|-9223372036854775808");
-	expect_key("200::UTINYINT, 60000::USMALLINT, 4000000000::UINTEGER, 18446744073709551615::UBIGINT", "200|60000|4000000000|18446744073709551615");
+	expect_key("200::UTINYINT, 60000::USMALLINT, 4000000000::UINTEGER, 18446744073709551615::UBIGINT",
+			   "200|60000|4000000000|18446744073709551615");
 	expect_key("170141183460469231731687303715884105727::HUGEINT", "170141183460469231731687303715884105727");
-	expect_key("0.1::DOUBLE, 1e16::DOUBLE, power(2, 81), 'nan'::DOUBLE, '-0.0'::DOUBLE", "0.1|1e+16|2.4178516392292583e+24|nan|-0.0");
-	expect_key("12.50::DECIMAL(4,2), 12.5::DECIMAL(9,1), 12.500::DECIMAL(18,3), 0.0000001::DECIMAL(38,7)", "12.50|12.5|12.500|1E-7");
+	expect_key("0.1::DOUBLE, 1e16::DOUBLE, power(2, 81), 'nan'::DOUBLE, '-0.0'::DOUBLE",
+			   "0.1|1e+16|2.4178516392292583e+24|nan|-0.0");
+	expect_key("12.50::DECIMAL(4,2), 12.5::DECIMAL(9,1), 12.500::DECIMAL(18,3), 0.0000001::DECIMAL(38,7)",
+			   "12.50|12.5|12.500|1E-7");
 	expect_key("DATE '2026-07-01', TIME '06:30:00', TIME '06:30:00.5'", "2026-07-01|06:30:00|06:30:00.500000");
-	expect_key("TIMESTAMP '2026-07-01 06:00:00', TIMESTAMP_S '2026-07-01 06:00:00', TIMESTAMP_MS '2026-07-01 06:00:00.5', TIMESTAMP_NS '2026-07-01 06:00:00.000001'",
-	           "2026-07-01 06:00:00|2026-07-01 06:00:00|2026-07-01 06:00:00.500000|2026-07-01 06:00:00.000001");
+	expect_key("TIMESTAMP '2026-07-01 06:00:00', TIMESTAMP_S '2026-07-01 06:00:00', TIMESTAMP_MS '2026-07-01 06:00:00.5', "
+			   "TIMESTAMP_NS '2026-07-01 06:00:00.000001'",
+			   "2026-07-01 06:00:00|2026-07-01 06:00:00|2026-07-01 06:00:00.500000|2026-07-01 06:00:00.000001");
 	expect_key("TIMESTAMPTZ '2026-07-01 06:00:00+02'", "2026-07-01 04:00:00+00:00");
-	expect_key("'6F9619FF-8B86-D011-B42D-00C04FC964FF'::UUID, '00000000-0000-0000-0000-000000000000'::UUID", "6f9619ff-8b86-d011-b42d-00c04fc964ff|00000000-0000-0000-0000-000000000000");
+	expect_key("'6F9619FF-8B86-D011-B42D-00C04FC964FF'::UUID, '00000000-0000-0000-0000-000000000000'::UUID",
+			   "6f9619ff-8b86-d011-b42d-00c04fc964ff|00000000-0000-0000-0000-000000000000");
 	expect_key("'b'::ENUM('a', 'b'), NULL::ENUM('a')", "b|None");
 	expect_key("'\\x01\\xAB'::BLOB, ''::BLOB", "01ab|");
 	expect_key("'Żółć', '😀', ''", "Żółć|😀|");
@@ -146,8 +153,13 @@ static void texts(void **state)
 static void many_rows(void **state)
 {
 	(void)state;
-	const char *table = "(SELECT i, CASE WHEN i % 7 <> 0 THEN 'name ' || i END AS t, (CASE WHEN i % 2 = 0 THEN 'x' ELSE 'yy' END)::ENUM('x', 'yy') AS e FROM range(100000) r(i))";
-	assert_string_equal(value(arena_printf(arena, "count(*) FROM %s WHERE rc_key(i, t, e) <> left(sha256(i || '|' || coalesce(t, 'None') || '|' || e::VARCHAR), 24)", table)), "0");
+	const char *table = "(SELECT i, CASE WHEN i % 7 <> 0 THEN 'name ' || i END AS t, (CASE WHEN i % 2 = 0 THEN 'x' ELSE "
+						"'yy' END)::ENUM('x', 'yy') AS e FROM range(100000) r(i))";
+	assert_string_equal(value(arena_printf(arena,
+										   "count(*) FROM %s WHERE rc_key(i, t, e) <> left(sha256(i || '|' || coalesce(t, "
+										   "'None') || '|' || e::VARCHAR), 24)",
+										   table)),
+						"0");
 	assert_string_equal(value(arena_printf(arena, "count(DISTINCT rc_key(i, t, e)) FROM %s", table)), "100000");
 	assert_string_equal(value(arena_printf(arena, "count(*) FROM %s WHERE rc_text(t) IS DISTINCT FROM t", table)), "0");
 	assert_string_equal(value("count(*) FROM range(50000) r(i) WHERE rc_wkb(rc_point(i, -i)) <> rc_point(i, -i)"), "0");
@@ -165,7 +177,8 @@ static void geometry_is_made(void **state)
 	expect("hex(rc_point(1, 2))", POINT_1_2);
 	expect("rc_point(1, NULL)", NULL);
 	expect("rc_point(NULL, 1)", NULL);
-	expect("hex(rc_segment(1, 2, 3, 4))", "010200000002000000000000000000F03F000000000000004000000000000008400000000000001040");
+	expect("hex(rc_segment(1, 2, 3, 4))",
+		   "010200000002000000000000000000F03F000000000000004000000000000008400000000000001040");
 	expect("rc_segment(1, 2, 3, NULL)", NULL);
 	expect("hex(rc_wkb(unhex('" POINT_1_2 "')))", POINT_1_2);
 	expect("hex(rc_wkb(unhex('" POINT_1_2_BIG "')))", POINT_1_2);
@@ -200,7 +213,9 @@ static void geometry_is_looked_at(void **state)
 	expect("rc_wkb_type(unhex('" POINT_EMPTY "'))", "Point");
 	expect("rc_wkb_type('x'::BLOB)", NULL);
 	expect("rc_bbox(rc_segment(1, 2, 3, -4))", "{'xmin': 1.0, 'ymin': -4.0, 'xmax': 3.0, 'ymax': 2.0}");
-	expect("rc_bbox(rc_point(0.1, 0.1)).xmin::DOUBLE < 0.1::DOUBLE AND rc_bbox(rc_point(0.1, 0.1)).xmax::DOUBLE > 0.1::DOUBLE", "true");
+	expect(
+		"rc_bbox(rc_point(0.1, 0.1)).xmin::DOUBLE < 0.1::DOUBLE AND rc_bbox(rc_point(0.1, 0.1)).xmax::DOUBLE > 0.1::DOUBLE",
+		"true");
 	expect("rc_bbox(NULL)", NULL);
 	expect("rc_bbox(unhex('" POINT_EMPTY "'))", NULL);
 	expect("rc_bbox(unhex('" POINT_EMPTY "')).xmin", NULL);
@@ -218,8 +233,10 @@ static void geometry_is_converted(void **state)
 	expect("rc_wkt_srid('POINT (1 2)')", NULL);
 	expect("rc_wkt('POINT (1')", NULL);
 	expect("rc_wkt(NULL)", NULL);
-	expect("rc_wkb_type(rc_linearize(unhex('010800000003000000000000000000000000000000000000000000000000000000000000000000F03F000000000000F03F00000000000000000000000000000040')))",
-	       "LineString"); /* an arc */
+	expect("rc_wkb_type(rc_linearize(unhex('"
+		   "010800000003000000000000000000000000000000000000000000000000000000000000000000F03F000000000000F03F00000000000000"
+		   "000000000000000040')))",
+		   "LineString"); /* an arc */
 	expect("hex(rc_linearize(rc_point(1, 2)))", POINT_1_2);
 	expect("rc_invalid(rc_wkt('POLYGON ((0 0, 1 0, 1 1, 0 0))'))", NULL);
 	assert_non_null(strstr(value("rc_invalid(rc_wkt('POLYGON ((0 0, 1 1, 1 0, 0 1, 0 0))'))"), "elf-intersection"));
@@ -240,17 +257,28 @@ static void geometry_is_transformed(void **state)
 	expect(arena_printf(arena, "rc_transform(NULL, %s, %s)", a, b), NULL);
 	expect("rc_transform(rc_point(1, 2), 'nonsense', 'nonsense')", NULL);
 	/* Both ways over many rows and threads gives the points back. */
-	assert_string_equal(value(arena_printf(arena, "count(*) FROM (SELECT i, rc_transform(rc_transform(rc_point(i / 1000 - 100, 40), %s, %s), %s, %s) AS g "
-	                                              "FROM range(200000) r(i)) WHERE abs(rc_bbox(g).xmin - (i / 1000 - 100)) > 0.001 OR g IS NULL", a, b, b, a)), "0");
+	assert_string_equal(
+		value(arena_printf(
+			arena,
+			"count(*) FROM (SELECT i, rc_transform(rc_transform(rc_point(i / 1000 - 100, 40), %s, %s), %s, %s) AS g "
+			"FROM range(200000) r(i)) WHERE abs(rc_bbox(g).xmin - (i / 1000 - 100)) > 0.001 OR g IS NULL",
+			a, b, b, a)),
+		"0");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_engine, close_engine)
-	    TEST(keys_of_all_types),    TEST(values_without_a_form), TEST(escaped_keys),          TEST(texts),
-	    TEST(many_rows),            TEST(geometry_is_made),      TEST(geometry_is_looked_at), TEST(geometry_is_converted),
-	    TEST(geometry_is_transformed),
+		TEST(keys_of_all_types),
+		TEST(values_without_a_form),
+		TEST(escaped_keys),
+		TEST(texts),
+		TEST(many_rows),
+		TEST(geometry_is_made),
+		TEST(geometry_is_looked_at),
+		TEST(geometry_is_converted),
+		TEST(geometry_is_transformed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

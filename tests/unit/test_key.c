@@ -184,9 +184,9 @@ static void any_length(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(vectors),
-	    cmocka_unit_test(escaping_keeps_fields_apart),
-	    cmocka_unit_test(any_length),
+		cmocka_unit_test(vectors),
+		cmocka_unit_test(escaping_keeps_fields_apart),
+		cmocka_unit_test(any_length),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

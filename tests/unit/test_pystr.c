@@ -135,9 +135,12 @@ static void every_day(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(powers_of_two),   cmocka_unit_test(layouts),
-	    cmocka_unit_test(random_doubles_read_back), cmocka_unit_test(locale_has_no_say),
-	    cmocka_unit_test(out_of_pythons_years),     cmocka_unit_test(every_day),
+		cmocka_unit_test(powers_of_two),
+		cmocka_unit_test(layouts),
+		cmocka_unit_test(random_doubles_read_back),
+		cmocka_unit_test(locale_has_no_say),
+		cmocka_unit_test(out_of_pythons_years),
+		cmocka_unit_test(every_day),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
