@@ -16,6 +16,8 @@ CTEST = ctest --output-on-failure -j$(JOBS) $(CTEST_ARGS)
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
 .DEFAULT_GOAL := build
+# One target after another: CMake and ctest use the processors, and set-up is not for two at once.
+.NOTPARALLEL:
 .PHONY: build setup setup-test configure demo test asan tsan valgrind check-full bench install format lint clean
 
 setup:

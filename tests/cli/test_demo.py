@@ -1,9 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demonstration, at a thousandth of its size; in full when long tests are."""
-from support import FULL, USAGE, Case, main, sha256
+import os
+import pty
+import subprocess
+import threading
+
+from support import FULL, OK, PROGRAM, USAGE, Case, main, sha256
 
 ROWS = 1200000 if FULL else 1200
 TOUCHED = ROWS // 12 * 7
+
+
+def read_until_closed(terminal, blocks):
+    try:
+        while block := os.read(terminal, 65536):
+            blocks.append(block)
+    except OSError:  # how a terminal says that its other end is closed
+        pass
 
 
 class Demo(Case):
@@ -38,6 +51,27 @@ class Demo(Case):
         digests = lambda out: [word for line in out.splitlines() for word in line.split("sha256 ")[1:]]
         self.assertEqual(digests(again.out), digests(first.out))
         self.assertEqual(len(digests(first.out)), 9)
+
+    def test_progress_on_a_terminal(self):
+        """One line, rewritten, on stderr; taken away before anything else is said; stdout has none of it."""
+        terminal, end = pty.openpty()
+        blocks = []
+        reader = threading.Thread(target=read_until_closed, args=(terminal, blocks))
+        with subprocess.Popen([PROGRAM, "demo", "--rows", "1200"], cwd=self.dir, stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=end, env={**os.environ, "TERM": "xterm"}) as child:
+            os.close(end)
+            reader.start()
+            out = child.stdout.read()
+        reader.join()
+        os.close(terminal)
+        seen = b"".join(blocks)
+        self.assertEqual(child.returncode, OK)
+        self.assertNotIn("\x1b", out)
+        if seen:  # nothing within the first second, which a fast machine may not need
+            self.assertTrue(seen.startswith(b"\r"), seen)
+            self.assertTrue(seen.endswith(b"\r\x1b[K"), seen)
+            self.assertNotIn(b"\n", seen)
+            self.assertIn(b"partition", seen)
 
     def test_others_files_are_left_alone(self):
         self.write("mine/thesis.txt", "years of work")
