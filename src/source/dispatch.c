@@ -120,16 +120,30 @@ static bool tells_nothing(const char *name)
 		   strspn(dot + 1, "0123456789") == strlen(dot + 1);
 }
 
+source_reader *source_reader_for(const struct block *block, const char *name)
+{
+	return block->format ? by_word(block->format) : by_name(name);
+}
+
+/* What is inside an archive is for ogr_open to find out; it gives a member that another reader knows to that one. */
+static bool is_archive(const struct source_request *request)
+{
+	const char *name = request->input->name;
+	return request->block->member || ends_with(name, strlen(name), ".zip") || ends_with(name, strlen(name), ".shz");
+}
+
 recloser_status source_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
 							recloser_error *error)
 {
 	const struct input *input = request->input;
 	const char *format = request->block->format;
-	source_reader *reader = format ? by_word(format) : by_name(input->name);
+	source_reader *reader = source_reader_for(request->block, input->name);
 	if (format && !reader) {
 		error_set(error, RECLOSER_USAGE, "spec.format", "there is no format \"%s\"", format);
 		return error_hint(error, "Formats are csv, json, parquet, xlsx and ogr.");
 	}
+	if (is_archive(request))
+		return ogr_open(arena, request, out, count, error);
 	struct stat status;
 	if (!reader && tells_nothing(input->name) && stat(input->read_path, &status) == 0 && S_ISREG(status.st_mode))
 		RC_TRY(look(input, &reader, error));

@@ -261,7 +261,7 @@ recloser_status ogr_open(struct arena *arena, const struct source_request *reque
 	if (place.replaced) {
 		struct source_request inner = *request;
 		inner.input = place.replaced;
-		return ogr_other_reader(place.replaced->name)(arena, &inner, out, count, error);
+		return source_reader_for(request->block, place.replaced->name)(arena, &inner, out, count, error);
 	}
 	RC_TRY(ogr_dataset(arena, request, place.path, &dataset, error));
 	RC_TRY(ogr_choose(arena, request, dataset, &layers, count, error));

@@ -19,8 +19,6 @@ struct ogr_place {
 };
 recloser_status ogr_locate(struct arena *arena, const struct source_request *request, struct ogr_place *out,
                            recloser_error *error) RC_CHECKED;
-/* Would one of our own readers take a file of this name? NULL: no. */
-source_reader *ogr_other_reader(const char *name);
 
 /* The dataset at `path`, closed with the arena. */
 recloser_status ogr_dataset(struct arena *arena, const struct source_request *request, const char *path, GDALDatasetH *out,

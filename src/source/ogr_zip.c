@@ -31,16 +31,11 @@ static bool has_extension(const char *name, const char *const *extensions)
 	return false;
 }
 
-source_reader *ogr_other_reader(const char *name)
+/* Not GDAL's: text, JSON, Parquet and workbooks have readers of their own. */
+static bool is_for_another(const struct source_request *request, const char *name)
 {
-	static const char *const csv[] = {".csv", ".tsv", ".tab", ".txt", NULL}, *const parquet[] = {".parquet", ".geoparquet", NULL};
-	static const char *const json[] = {".json", ".geojson", ".ndjson", ".jsonl", ".geojsonl", ".geojsons", NULL};
-	static const char *const xlsx[] = {".xlsx", ".xlsm", NULL};
-	return has_extension(name, csv)       ? csv_open
-	       : has_extension(name, json)    ? json_open
-	       : has_extension(name, parquet) ? parquet_open
-	       : has_extension(name, xlsx)    ? xlsx_open
-	                                      : NULL;
+	source_reader *reader = source_reader_for(request->block, name);
+	return reader && reader != ogr_open;
 }
 
 /* A MapInfo table is .tab beside a .dat; alone, .tab is text with tabs. */
@@ -61,12 +56,17 @@ static bool is_several_files(const struct strings *entries, const char *name)
 	return has_extension(name, several) || is_mapinfo(entries, name);
 }
 
-/* What can be a table by its name; the files beside a .shp and the like are not. */
-static bool is_main(const char *name)
+/* How likely a member is the table: by its name one, text that may be a note, anything else. Of the members that match,
+ * those of the best rank are meant; the files beside a .shp are thus passed over. */
+static int rank_of(const struct strings *entries, const char *name)
 {
 	static const char *const known[] = {".shp", ".gdb", ".gpkg", ".fgb", ".kml", ".kmz", ".gml", ".mif", ".ods", ".xls", ".dxf",
 	                                    ".gpx", ".sqlite", ".jml", ".gmt", ".osm", ".pbf", NULL};
-	return has_extension(name, known) || ogr_other_reader(name);
+	static const char *const text[] = {".txt", NULL};
+	static const struct block by_name;
+	if (has_extension(name, text))
+		return 1;
+	return has_extension(name, known) || is_mapinfo(entries, name) || source_reader_for(&by_name, name) ? 0 : 2;
 }
 
 /* Handles are put into boxes that hang on the arena before the handle is there: running out of memory leaks none. */
@@ -122,15 +122,10 @@ static bool member_matches(const char *pattern, const char *name)
 
 static void choose_members(struct arena *arena, const char *pattern, const struct strings *entries, struct strings *out)
 {
-	for (int pass = pattern ? 0 : 1; pass < 2 && out->count == 0; pass++) {
-		for (size_t i = 0; i < entries->count; i++) {
-			const char *name = entries->at[i];
-			bool main = is_main(name) || is_mapinfo(entries, name);
-			/* A pattern means a main file if it meets one, else anything. */
-			if (pattern ? member_matches(pattern, name) && (main || pass == 1) : main)
-				strings_add(arena, out, name);
-		}
-	}
+	for (int rank = 0; rank <= (pattern ? 2 : 1) && out->count == 0; rank++)
+		for (size_t i = 0; i < entries->count; i++)
+			if (rank_of(entries, entries->at[i]) == rank && (!pattern || member_matches(pattern, entries->at[i])))
+				strings_add(arena, out, entries->at[i]);
 }
 
 static const char *listing(struct arena *arena, const struct strings *names)
@@ -196,10 +191,11 @@ static recloser_status locate_member(struct arena *arena, const struct source_re
                                      const char *root, const char *member, struct ogr_place *out, recloser_error *error)
 {
 	out->path = arena_printf(arena, "%s/%s", root, member);
-	if (is_several_files(entries, member))
+	bool ours = !request->block->format || source_reader_for(request->block, member) == ogr_open;
+	if (ours && is_several_files(entries, member))
 		return RECLOSER_OK;
 	RC_TRY(take_out(arena, request, out->path, member, &out->path, error));
-	if (ogr_other_reader(member)) {
+	if (is_for_another(request, member)) {
 		const char *slash = strrchr(member, '/');
 		struct input *input = arena_alloc(arena, sizeof *input);
 		*input = *request->input;

@@ -111,6 +111,8 @@ recloser_status source_open(struct arena *arena, const struct source_request *re
 typedef recloser_status source_reader(struct arena *arena, const struct source_request *request, struct source ***out,
                                       size_t *count, recloser_error *error);
 source_reader csv_open, json_open, parquet_open, xlsx_open, ogr_open;
+/* The reader by the block's `format`, else by a file's name; NULL when neither tells. */
+source_reader *source_reader_for(const struct block *block, const char *name);
 
 /* Put a fault text together: reason, column, value with 0x1F between; cut to fit `size`. Returns its length. */
 size_t source_fault(char *buffer, size_t size, const char *reason, const char *column, const char *value, size_t value_length);
