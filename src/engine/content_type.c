@@ -3,6 +3,7 @@
  * widening a column or reading it by another engine gives the same bytes. */
 #include "engine/content_type.h"
 
+#include <endian.h>
 #include <stdlib.h>
 
 enum tag {
@@ -267,24 +268,31 @@ static duckdb_list_entry elements_of(const struct content_type *type, const stru
 
 /* ---- bytes ---- */
 
-static uint8_t *put_number(uint8_t *to, uint64_t value, int bytes)
+static inline uint8_t *put_u32(uint8_t *to, uint32_t value)
 {
-	for (int i = 0; i < bytes; i++, value >>= 8)
-		*to++ = (uint8_t)value;
-	return to;
+	value = htole32(value);
+	memcpy(to, &value, sizeof value);
+	return to + sizeof value;
 }
 
-static uint8_t *put_tagged(uint8_t *to, enum tag tag, int64_t value)
+static inline uint8_t *put_u64(uint8_t *to, uint64_t value)
+{
+	value = htole64(value);
+	memcpy(to, &value, sizeof value);
+	return to + sizeof value;
+}
+
+static inline uint8_t *put_tagged(uint8_t *to, enum tag tag, int64_t value)
 {
 	*to++ = (uint8_t)tag;
-	return put_number(to, (uint64_t)value, 8);
+	return put_u64(to, (uint64_t)value);
 }
 
 static uint8_t *put_unsigned(uint8_t *to, uint64_t value)
 {
 	if (value <= INT64_MAX)
 		return put_tagged(to, TAG_INT, (int64_t)value);
-	return put_number(put_tagged(to, TAG_WIDE_INT, (int64_t)value), 0, 8);
+	return put_u64(put_tagged(to, TAG_WIDE_INT, (int64_t)value), 0);
 }
 
 /* Minus zero equals zero, and every NaN is one. */
@@ -301,7 +309,7 @@ static uint8_t *put_real(uint8_t *to, double value)
 static uint8_t *put_decimal(uint8_t *to, __int128 value, int scale)
 {
 	to = put_tagged(to, TAG_DECIMAL, (int64_t)value);
-	to = put_number(to, (uint64_t)((unsigned __int128)value >> 64), 8);
+	to = put_u64(to, (uint64_t)((unsigned __int128)value >> 64));
 	*to++ = (uint8_t)scale;
 	return to;
 }
@@ -309,7 +317,7 @@ static uint8_t *put_decimal(uint8_t *to, __int128 value, int scale)
 static uint8_t *put_bytes(uint8_t *to, enum tag tag, const char *bytes, uint32_t count)
 {
 	*to++ = (uint8_t)tag;
-	to = put_number(to, count, 4);
+	to = put_u32(to, count);
 	memcpy(to, bytes, count);
 	return to + count;
 }
@@ -318,13 +326,13 @@ static uint8_t *put_bytes(uint8_t *to, enum tag tag, const char *bytes, uint32_t
 static uint8_t *put_timestamp(uint8_t *to, enum tag tag, int64_t value, int64_t per_second)
 {
 	if (value == INT64_MAX || value == -INT64_MAX)
-		return put_number(put_tagged(to, tag, value > 0 ? INT64_MAX : INT64_MIN), 0, 4);
+		return put_u32(put_tagged(to, tag, value > 0 ? INT64_MAX : INT64_MIN), 0);
 	int64_t seconds = value / per_second, rest = value % per_second;
 	if (rest < 0) {
 		rest += per_second;
 		seconds--;
 	}
-	return put_number(put_tagged(to, tag, seconds), (uint64_t)(rest * (1000000000 / per_second)), 4);
+	return put_u32(put_tagged(to, tag, seconds), (uint32_t)(rest * (1000000000 / per_second)));
 }
 
 static uint8_t *put_elements(const struct content_type *type, const struct content_vector *vector, idx_t row, uint8_t *to)
@@ -334,7 +342,7 @@ static uint8_t *put_elements(const struct content_type *type, const struct conte
 	if (type->id == DUCKDB_TYPE_MAP)
 		second = first + content_type_nodes(&type->children[0]);
 	*to++ = TAG_LIST;
-	to = put_number(to, elements.length, 4);
+	to = put_u32(to, elements.length);
 	for (idx_t i = elements.offset; i < elements.offset + elements.length; i++) {
 		if (second)
 			*to++ = TAG_STRUCT;
