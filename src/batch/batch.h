@@ -54,6 +54,9 @@ recloser_status batch_find_parts(struct batch *batch, recloser_error *error) RC_
 /* Collapse exact doubles, let later revisions supersede, refuse two identities with one key. Fills in the parts' counts. */
 recloser_status batch_resolve(struct batch *batch, recloser_error *error) RC_CHECKED;
 
+/* Bring the rows of each of many partitions together (cluster.c): parts are selected cheaply from then on. */
+recloser_status batch_cluster(struct batch *batch, recloser_error *error) RC_CHECKED;
+
 /* SQL: the partition path of a row, NULL when a value is missing. */
 const char *batch_path_sql(struct arena *arena, const struct strings *partition);
 /* SQL: the identity fields or expressions as they stand in `batch`, without partition columns (constant inside a part):

@@ -284,14 +284,30 @@ static recloser_status unlisted_name(struct arena *arena, const struct spec *spe
 	return RECLOSER_OK;
 }
 
+/* The unlisted column that holds the whole geometry as text or bytes: it is the geometry, and not kept beside it. -1: none. */
+static int shape_column(struct arena *arena, const struct spec *spec, const struct layout *layout)
+{
+	const char *part = spec->geometry.parts[0];
+	if (!part || (layout->geometry != GEOMETRY_WKT && layout->geometry != GEOMETRY_WKB))
+		return -1;
+	for (size_t k = 0; k < layout->count; k++)
+		if (strcmp(layout->fields[k].name, part) == 0)
+			return -1; /* a column of the dataset goes before one of the source */
+	return source_find(arena, layout->source, part);
+}
+
 static recloser_status plan_unlisted(struct arena *arena, struct layout_context *context, struct layout *layout,
                                      const struct rows *types, const bool *used, recloser_error *error)
 {
+	int shape = shape_column(arena, context->spec, layout);
 	for (size_t i = 0; i < layout->source->column_count; i++) {
 		if (used[i] || (int)i == layout->source->facts.geometry_column)
 			continue;
-		struct field field = {.written = context->spec->other_columns_keep};
-		RC_TRY(unlisted_name(arena, context->spec, layout, i, &field.name, error));
+		struct field field = {.name = "_rc_shape"};
+		if ((int)i != shape) {
+			field.written = context->spec->other_columns_keep;
+			RC_TRY(unlisted_name(arena, context->spec, layout, i, &field.name, error));
+		}
 		take_source_column(arena, layout, types, (int)i, &field);
 		field.type = strcmp(field.raw_type, "VARCHAR") == 0 ? layout->source->columns[i].narrowest : TYPE_UNSET;
 		const char *advice = field.written ? convert_unstorable(field.raw_type) : NULL;

@@ -35,8 +35,10 @@ struct part {
 recloser_status part_format_make(struct batch *batch, int covering, struct part_format *out, recloser_error *error) RC_CHECKED;
 /* The content of every part in one pass over the batch. `parts` has batch->part_count elements. */
 recloser_status parts_content(struct part_format *format, struct part *parts, recloser_error *error) RC_CHECKED;
-/* Write one part to `file`, sorted, with its footer. Not synced here. */
-recloser_status part_write(struct part_format *format, struct part *part, const char *file, recloser_error *error) RC_CHECKED;
+/* Write one part to `file`, sorted, with its footer. Not synced here. Several parts may be written at once, each over a
+ * connection and with an arena of its own. */
+recloser_status part_write(const struct part_format *format, struct engine *engine, struct arena *arena, struct part *part,
+                           const char *file, recloser_error *error) RC_CHECKED;
 
 /* The GeoParquet 1.1 entry for rows of these facts. */
 const char *geo_entry(struct arena *arena, const struct part_format *format, const struct wkb_facts *facts);

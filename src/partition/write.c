@@ -121,9 +121,8 @@ recloser_status parts_content(struct part_format *format, struct part *parts, re
 
 /* ---- the file ---- */
 
-static const char *select_columns(struct part_format *format)
+static const char *select_columns(const struct part_format *format, struct arena *arena)
 {
-	struct arena *arena = format->batch->arena;
 	struct text out = text_on(arena);
 	for (size_t i = 0; i < format->batch->column_count; i++) {
 		const struct batch_column *column = &format->batch->columns[i];
@@ -135,9 +134,8 @@ static const char *select_columns(struct part_format *format)
 	return out.at;
 }
 
-static const char *order_of(struct part_format *format, const struct part *part)
+static const char *order_of(const struct part_format *format, struct arena *arena, const struct part *part)
 {
-	struct arena *arena = format->batch->arena;
 	const struct wkb_facts *box = &part->content.geometry;
 	if (format->spec->order == ORDER_SOURCE)
 		return "_rc_src, _rc_row";
@@ -177,9 +175,8 @@ static const char *key_entry(struct arena *arena, const struct spec *spec)
 	return json_compact(arena, object);
 }
 
-static void metadata_of(struct part_format *format, const struct part *part, struct strings *out)
+static void metadata_of(const struct part_format *format, struct arena *arena, const struct part *part, struct strings *out)
 {
-	struct arena *arena = format->batch->arena;
 	if (part->geo) {
 		strings_add(arena, out, "geo");
 		strings_add(arena, out, part->geo);
@@ -192,27 +189,27 @@ static void metadata_of(struct part_format *format, const struct part *part, str
 	strings_add(arena, out, format->spec->shape);
 }
 
-recloser_status part_write(struct part_format *format, struct part *part, const char *file, recloser_error *error)
+recloser_status part_write(const struct part_format *format, struct engine *engine, struct arena *arena, struct part *part,
+                           const char *file, recloser_error *error)
 {
-	struct arena *arena = format->batch->arena;
-	const char *columns = select_columns(format);
+	const char *columns = select_columns(format, arena);
 	struct strings metadata = {0};
-	metadata_of(format, part, &metadata);
+	metadata_of(format, arena, part, &metadata);
 	struct text entries = text_on(arena);
 	for (size_t i = 0; i < metadata.count; i += 2)
 		text_addf(&entries, "%s%s: %s", i ? ", " : "", sql_name(arena, metadata.at[i]), sql_text(arena, metadata.at[i + 1]));
 	if (format->dictionary.count) {
 		const char *schema;
 		const char *select = arena_printf(arena, "SELECT %s FROM batch", columns);
-		RC_TRY(arrow_schema_text(format->engine, arena, select, &format->dictionary, &metadata, &schema, error));
+		RC_TRY(arrow_schema_text(engine, arena, select, &format->dictionary, &metadata, &schema, error));
 		text_addf(&entries, ", \"ARROW:schema\": '%s'", schema);
 	}
 	part->file = file;
 	const char *sql = arena_printf(arena,
 	    "COPY (SELECT %s FROM batch WHERE %s ORDER BY %s) TO %s (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, "
 	    "ROW_GROUP_SIZE %d, KV_METADATA {%s})",
-	    columns, part->batch_part->where, order_of(format, part), sql_text(arena, file), ROW_GROUP_ROWS, entries.at);
+	    columns, part->batch_part->where, order_of(format, arena, part), sql_text(arena, file), ROW_GROUP_ROWS, entries.at);
 	const char *name = *part->batch_part->path ? part->batch_part->path : "the one partition";
-	RC_TRY(engine_run(format->engine, arena_printf(arena, "sort and write %s", name), sql, error));
+	RC_TRY(engine_run(engine, arena_printf(arena, "sort and write %s", name), sql, error));
 	return sha256_file(file, part->sha256, &part->bytes, error);
 }

@@ -37,7 +37,7 @@ recloser_status call_engine(struct arena *arena, const recloser_common *common, 
 	struct engine_options options = {.threads = common->threads, .memory_bytes = common->memory_bytes};
 	RC_TRY(engine_open(arena, &options, out, error));
 	RC_TRY(functions_register(*out, error));
-	return engine_run(*out, "set up the engine", "SET enable_geoparquet_conversion = false", error);
+	return engine_run(*out, "set up the engine", "SET GLOBAL enable_geoparquet_conversion = false", error);
 }
 
 recloser_status call_partitions(struct arena *arena, struct dataset *dataset, const char *const *wanted, size_t count,

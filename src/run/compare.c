@@ -14,9 +14,11 @@ static const char *shown(const struct run_part *part)
 	return *path ? path : "the one partition";
 }
 
+/* Once: a partition that is compared a second time, under the lock, repeats what it had to say. */
 static void warn(struct run *run, const char *text)
 {
-	strings_add(run->arena, &run->warnings, text);
+	if (!strings_has(&run->warnings, text))
+		strings_add(run->arena, &run->warnings, text);
 }
 
 /* ---- policies ---- */
@@ -115,9 +117,7 @@ static recloser_status check_schema(struct run *run, const struct run_part *part
 			error_set(error, RECLOSER_REFUSED, "schema.new", "column %s is new, and the spec freezes the schema", name);
 			return error_where(error, "%s, seq %" PRId64, shown(part), part->base->seq);
 		}
-		const char *note = arena_printf(run->arena, "column %s is new", name);
-		if (!strings_has(&run->warnings, note))
-			warn(run, note);
+		warn(run, arena_printf(run->arena, "column %s is new", name));
 	}
 	return RECLOSER_OK;
 }
@@ -250,6 +250,17 @@ static recloser_status base_fingerprint(struct run *run, struct run_part *part, 
 	return RECLOSER_OK;
 }
 
+/* Readers of a folder may take any file in it for data. */
+static recloser_status warn_of_neighbours(struct run *run, const struct run_part *part, recloser_error *error)
+{
+	struct strings names = {0};
+	RC_TRY(live_neighbours(run->dataset, run->arena, part->part.batch_part->path, &names, error));
+	if (names.count)
+		warn(run, arena_printf(run->arena, "%s: %s beside part.parquet %s not recloser's; left alone, but readers may take %s for data", shown(part),
+		                       strings_join(run->arena, &names, ", "), names.count == 1 ? "is" : "are", names.count == 1 ? "it" : "them"));
+	return RECLOSER_OK;
+}
+
 recloser_status run_compare_part(struct run *run, struct run_part *part, recloser_error *error)
 {
 	const char *path = part->part.batch_part->path, *fingerprint;
@@ -258,6 +269,7 @@ recloser_status run_compare_part(struct run *run, struct run_part *part, reclose
 	part->gone = part->fresh = part->revised = 0;
 	part->seq = part->base ? part->base->seq : 0;
 	part->outcome = part->base || part->live == LIVE_FOREIGN ? PART_REPLACED : PART_NEW;
+	RC_TRY(warn_of_neighbours(run, part, error));
 	if (part->live == LIVE_FOREIGN)
 		warn(run, arena_printf(run->arena, "%s: the live file is not one that recloser wrote; it is archived and recorded as adopted", shown(part)));
 	if (part->live == LIVE_MISSING)

@@ -29,6 +29,7 @@ static recloser_status open_dataset(struct run *run, recloser_error *error)
 	struct recovery recovery = {0};
 	RC_TRY(spec_read(run->arena, run->options->common.spec_path, &run->spec, error));
 	RC_TRY(dataset_open(run->arena, fs_posix(run->arena), run->spec->root, run->spec->dataset, &run->dataset, error));
+	run->level = dataset_level(run->dataset, run->arena);
 	RC_TRY(recover(run->dataset, run->arena, false, &recovery, error));
 	if (recovery.finished)
 		strings_add(run->arena, &run->warnings, "an earlier run was cut short after its decision; it is finished now");
@@ -47,9 +48,13 @@ static bool anything_to_write(const struct run *run)
 
 static recloser_status refuse_nothing_left(const struct run *run, recloser_error *error)
 {
+	struct strings reasons = {0};
+	strings_add(run->arena, &reasons, run->inputs[0].path);
+	RC_TRY(quarantine_summary(run->batch, 6, &reasons, error));
 	error_set(error, RECLOSER_REFUSED, "batch.nothing_left", "no row is left to load: %llu filtered, %llu quarantined of %llu",
 	          (unsigned long long)run->batch->filtered, (unsigned long long)run->batch->quarantined, (unsigned long long)run->batch->rows_in);
-	return error_where(error, "%s", run->inputs[0].path);
+	error_where(error, "%s", strings_join(run->arena, &reasons, "\n"));
+	return error_hint(error, "nothing was changed; an empty load replaces nothing, and --allow-empty says that it is meant");
 }
 
 static recloser_status steps(struct run *run, recloser_error *error)
@@ -87,7 +92,8 @@ static recloser_status load(struct arena *arena, const recloser_load_options *op
 	struct run *run = arena_alloc(arena, sizeof *run);
 	*run = (struct run){.arena = arena, .options = options, .started = clock_monotonic(), .id = clock_run_id(arena), .decided = decided};
 	recloser_status status = steps(run, error);
-	const char *outcome = status == RECLOSER_OK ? outcome_of(run) : failure_word(status);
+	bool known = status == RECLOSER_OK || (status == RECLOSER_UNCLEAR && run->commit.number); /* decided, if not yet durable */
+	const char *outcome = known ? outcome_of(run) : failure_word(status);
 	json_t *report = run_report(run, outcome);
 	if (status == RECLOSER_OK && !run->repeated && !options->dry_run) {
 		status = run_remember(run, report, error);
@@ -99,6 +105,8 @@ static recloser_status load(struct arena *arena, const recloser_load_options *op
 		staging_abandon(run->staging);
 	if (status != RECLOSER_OK)
 		result_add_error(arena, report, error);
+	if (run->level && (status != RECLOSER_OK || options->dry_run) && status != RECLOSER_UNCLEAR)
+		dataset_unmake(run->dataset, arena, run->level);
 	*out = result_new(arena, report, text);
 	if (status == RECLOSER_OK && strcmp(outcome, "held") == 0)
 		return RECLOSER_HELD;

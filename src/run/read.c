@@ -98,7 +98,7 @@ static recloser_status start_engine(struct run *run, recloser_error *error)
 	run->context = (struct layout_context){.engine = run->engine, .spec = run->spec, .settings = run->options->settings,
 	                                       .setting_count = run->options->setting_count};
 	/* A broken geometry in a GeoParquet file shall be a fault of its row (source/parquet.c). */
-	return engine_run(run->engine, "set up the engine", "SET enable_geoparquet_conversion = false", error);
+	return engine_run(run->engine, "set up the engine", "SET GLOBAL enable_geoparquet_conversion = false", error);
 }
 
 static recloser_status refuse_empty(const struct run *run, recloser_error *error)
@@ -126,5 +126,6 @@ recloser_status run_read(struct run *run, recloser_error *error)
 	RC_TRY(batch_quarantine(batch, error));
 	RC_TRY(batch_only(batch, run->options->only, run->options->only_count, error));
 	RC_TRY(batch_find_parts(batch, error));
-	return batch_resolve(batch, error);
+	RC_TRY(batch_resolve(batch, error));
+	return batch_cluster(batch, error);
 }

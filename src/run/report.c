@@ -23,27 +23,32 @@ void run_progress(const struct run *run, const char *phase, uint64_t rows, uint6
 		common->progress(common->progress_arg, &(recloser_progress){.phase = phase, .rows = rows, .partitions = parts, .partitions_total = parts_total});
 }
 
+/* Held are good rows that did not go live, whatever kept them: a policy, another writer, or the refusal of the whole run. */
 static void add_up(struct run *run, bool wrote)
 {
+	const struct batch *batch = run->batch;
 	run->rows_written = run->rows_unchanged = run->held = run->frozen = 0;
+	if (!wrote) {
+		run->held = batch ? batch->rows_in - batch->superseded - batch->collapsed - batch->filtered - batch->quarantined : 0;
+		return;
+	}
 	for (size_t i = 0; i < run->part_count; i++) {
 		const struct run_part *part = &run->parts[i];
 		uint64_t rows = part->part.batch_part->rows;
 		switch (part->outcome) {
 		case PART_NEW:
 		case PART_REPLACED:
-			run->rows_written += wrote ? rows : 0;
+			run->rows_written += rows;
 			break;
 		case PART_UNCHANGED:
 			run->rows_unchanged += rows;
 			break;
 		case PART_HELD:
+		case PART_CONFLICT:
 			run->held += rows;
 			break;
 		case PART_FROZEN:
 			run->frozen += rows;
-			break;
-		case PART_CONFLICT:
 			break;
 		}
 	}

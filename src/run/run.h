@@ -31,6 +31,7 @@ struct run {
 	double started;
 	struct spec *spec;
 	struct dataset *dataset;
+	const char *level;         /* of the way to the control directory, what was there before this run (dataset_level) */
 	struct input *inputs;
 	size_t input_count;
 	const char *fingerprint;   /* of everything that decides what this run does */
@@ -64,6 +65,7 @@ recloser_status run_compare_part(struct run *run, struct run_part *part, reclose
 recloser_status run_write_disappeared(struct run *run, recloser_error *error) RC_CHECKED;
 /* stage.c */
 recloser_status run_stage(struct run *run, recloser_error *error) RC_CHECKED;
+/* decide.c */
 recloser_status run_commit(struct run *run, recloser_error *error) RC_CHECKED;
 /* report.c */
 json_t *run_report(struct run *run, const char *outcome);

@@ -1,227 +1,171 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Steps 6 to 8: write aside, read back and assert, decide and make live. */
-#include <inttypes.h>
+ * Steps 6 and 7: write aside, read back and assert.
+ *
+ * A few workers take partitions in turn, each over a connection and with an arena of its own, so that one partition is
+ * verified while another is encoded. The bytes of a partition depend on neither their number nor their turn. */
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/json.h"
 #include "run/run.h"
+
+enum { MOST_WORKERS = 16 };
+
+/* What the workers share; `lock` is over `next` and `error`. */
+struct staging_floor {
+	struct run *run;
+	struct run_part **parts;
+	const char **files;
+	size_t count, next;
+	pthread_mutex_t lock;
+	recloser_error error; /* of the first that failed */
+};
+
+struct worker {
+	struct staging_floor *floor;
+	struct arena *arena;
+	struct engine *engine;
+	pthread_t thread;
+	bool started;
+};
 
 static bool to_write(const struct run_part *part)
 {
 	return part->outcome == PART_NEW || part->outcome == PART_REPLACED;
 }
 
-static recloser_status verify_staged(struct run *run, struct run_part *part, recloser_error *error)
+static recloser_status verify_staged(const struct worker *worker, struct arena *arena, struct run_part *part, recloser_error *error)
 {
+	const struct run *run = worker->floor->run;
 	const struct part *staged = &part->part;
 	struct strings faults = {0};
 	struct part_check check = {
-		.engine = run->engine, .spec = run->spec, .file = staged->file, .path = staged->batch_part->path, .columns = run->batch->columns,
+		.engine = worker->engine, .spec = run->spec, .file = staged->file, .path = staged->batch_part->path, .columns = run->batch->columns,
 		.column_count = run->batch->column_count, .rows = (int64_t)staged->batch_part->rows, .fingerprint = staged->content.fingerprint,
 		.geo = staged->geo, .crs_id = run->format.schema.crs_id, .has_geometry = run->batch->has_geometry};
-	RC_TRY(part_verify(run->arena, &check, &faults, NULL, &part->part.row_groups, error));
+	RC_TRY(part_verify(arena, &check, &faults, NULL, &part->part.row_groups, error));
 	if (faults.count == 0)
 		return RECLOSER_OK;
 	error_set(error, RECLOSER_IO, "stage.verify", "the staged file does not hold what was to be written: %s",
-	          strings_join(run->arena, &faults, "; "));
+	          strings_join(arena, &faults, "; "));
 	error_where(error, "%s", staged->batch_part->path);
 	return error_hint(error, "nothing was made live; the disk or the memory of this machine may be at fault: run again, and run `recloser verify`");
 }
 
-/* What does not fit the batch must not stay in the fingerprint pass's blind spot: a doubled key is found before the write. */
+static recloser_status stage_part(const struct worker *worker, size_t index, recloser_error *error)
+{
+	struct staging_floor *floor = worker->floor;
+	struct run_part *part = floor->parts[index];
+	struct arena *arena = arena_new(worker->arena); /* what one partition needs goes when it is done */
+	recloser_status status = part_write(&floor->run->format, worker->engine, arena, &part->part, floor->files[index], error);
+	if (status == RECLOSER_OK)
+		status = verify_staged(worker, arena, part, error);
+	arena_free(arena);
+	return status;
+}
+
+static bool take_turn(struct staging_floor *floor, size_t *index)
+{
+	pthread_mutex_lock(&floor->lock);
+	bool any = floor->next < floor->count && floor->error.status == RECLOSER_OK;
+	*index = floor->next;
+	floor->next += any;
+	if (any)
+		run_progress(floor->run, "stage", floor->parts[*index]->part.batch_part->rows, *index, floor->count);
+	pthread_mutex_unlock(&floor->lock);
+	return any;
+}
+
+static void give_up(struct staging_floor *floor, const recloser_error *error)
+{
+	pthread_mutex_lock(&floor->lock);
+	if (floor->error.status == RECLOSER_OK)
+		floor->error = *error;
+	pthread_mutex_unlock(&floor->lock);
+}
+
+static void work(struct worker *worker)
+{
+	recloser_error error = {0};
+	size_t index;
+	while (take_turn(worker->floor, &index))
+		if (stage_part(worker, index, &error) != RECLOSER_OK) {
+			give_up(worker->floor, &error);
+			return;
+		}
+}
+
+/* Memory that runs out must not leave through the guard of another thread: each worker has a root arena of its own. */
+static void *worker_main(void *pointer)
+{
+	struct worker *worker = pointer;
+	if (setjmp(*arena_guard(worker->arena)) == 0) {
+		work(worker);
+	} else {
+		recloser_error error = {0};
+		error_set(&error, RECLOSER_IO, "memory", "out of memory");
+		give_up(worker->floor, &error);
+	}
+	return NULL;
+}
+
+static void free_worker_arena(void *arena)
+{
+	arena_free(arena);
+}
+
+static recloser_status hire(struct run *run, struct staging_floor *floor, struct worker *worker, recloser_error *error)
+{
+	worker->floor = floor;
+	worker->arena = arena_new(NULL);
+	if (!worker->arena)
+		return error_set(error, RECLOSER_IO, "memory", "out of memory");
+	arena_defer(run->arena, free_worker_arena, worker->arena);
+	return engine_connect(run->arena, run->engine, &worker->engine, error);
+}
+
+static size_t worker_count(const struct run *run, size_t parts)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t wanted = run->options->common.threads > 0 ? (size_t)run->options->common.threads : processors > 0 ? (size_t)processors : 1;
+	wanted = wanted < parts ? wanted : parts;
+	return wanted < MOST_WORKERS ? wanted : MOST_WORKERS;
+}
+
+static recloser_status stage_all(struct run *run, struct staging_floor *floor, recloser_error *error)
+{
+	size_t count = worker_count(run, floor->count);
+	struct worker *workers = arena_array(run->arena, count + 1, sizeof *workers);
+	for (size_t i = 0; i < count; i++)
+		RC_TRY(hire(run, floor, &workers[i], error));
+	for (size_t i = 1; i < count; i++)
+		workers[i].started = pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]) == 0;
+	if (count)
+		worker_main(&workers[0]); /* this thread is the first worker, and the only one where threads can't be had */
+	for (size_t i = 1; i < count; i++)
+		if (workers[i].started)
+			pthread_join(workers[i].thread, NULL);
+	if (floor->error.status == RECLOSER_OK)
+		return RECLOSER_OK;
+	if (error && error->status == RECLOSER_OK)
+		*error = floor->error;
+	return floor->error.status;
+}
+
 recloser_status run_stage(struct run *run, recloser_error *error)
 {
-	uint64_t done = 0, all = 0;
-	for (size_t i = 0; i < run->part_count; i++)
-		all += to_write(&run->parts[i]);
-	for (size_t i = 0; i < run->part_count; i++) {
-		struct run_part *part = &run->parts[i];
-		const char *file;
-		if (!to_write(part))
-			continue;
-		run_progress(run, "stage", part->part.batch_part->rows, done++, all);
-		RC_TRY(staging_file(run->staging, part->part.batch_part->path, &file, error));
-		RC_TRY(part_write(&run->format, &part->part, file, error));
-		RC_TRY(staging_hold(run->staging, part->part.batch_part->path, error));
-		RC_TRY(verify_staged(run, part, error));
-	}
-	return RECLOSER_OK;
-}
-
-/* ---- records ---- */
-
-static json_t *schema_json(struct run *run)
-{
-	json_t *schema = json_new_array(run->arena);
-	for (size_t i = 0; i < run->batch->column_count; i++) {
-		json_t *column = json_new_object(run->arena);
-		json_put_text(run->arena, column, "name", run->batch->columns[i].name);
-		json_put_text(run->arena, column, "type", run->batch->columns[i].type);
-		json_add(run->arena, schema, column);
-	}
-	return schema;
-}
-
-static json_t *sources_json(struct run *run)
-{
-	json_t *sources = json_new_array(run->arena);
-	for (size_t i = 0; i < run->input_count; i++) {
-		json_t *source = json_new_object(run->arena);
-		json_put_text(run->arena, source, "name", run->inputs[i].name);
-		json_put_text(run->arena, source, "source", run->inputs[i].source->name);
-		json_put_text(run->arena, source, "sha256", run->inputs[i].sha256);
-		json_put_int(run->arena, source, "bytes", (int64_t)run->inputs[i].bytes);
-		json_add(run->arena, sources, source);
-	}
-	return sources;
-}
-
-/* Complete but for what only the commit knows: seq, base, loaded_at, archive, kind (commit.h). */
-static json_t *record_of(struct run *run, const struct run_part *part)
-{
-	struct arena *arena = run->arena;
-	const struct part *p = &part->part;
-	json_t *record = json_new_object(arena), *file = json_new_object(arena);
-	json_put_text(arena, record, "run", run->id);
-	json_put(arena, record, "sources", sources_json(run));
-	json_put_text(arena, record, "spec_sha256", run->spec->text_sha256);
-	json_put_text(arena, record, "shape", run->spec->shape);
-	json_put_int(arena, record, "rows_in", (int64_t)p->batch_part->rows_in);
-	json_put_int(arena, record, "rows_written", (int64_t)p->batch_part->rows);
-	json_put_int(arena, record, "superseded", (int64_t)p->batch_part->superseded);
-	json_put_int(arena, record, "collapsed", (int64_t)p->batch_part->collapsed);
-	json_put_int(arena, record, "quarantined", (int64_t)run->batch->quarantined);
-	json_put_int(arena, record, "disappeared", (int64_t)part->gone);
-	json_put_int(arena, record, "new_keys", (int64_t)part->fresh);
-	json_put_int(arena, record, "revised", (int64_t)part->revised);
-	json_put_text(arena, record, "content_fingerprint", p->content.fingerprint);
-	json_put_text(arena, file, "sha256", p->sha256);
-	json_put_int(arena, file, "bytes", (int64_t)p->bytes);
-	json_put_int(arena, file, "rows", (int64_t)p->batch_part->rows);
-	json_put_int(arena, file, "row_groups", (int64_t)p->row_groups);
-	json_put(arena, record, "file", file);
-	json_put(arena, record, "schema", schema_json(run));
-	json_put_text(arena, record, "crs_id", run->batch->has_geometry ? run->format.schema.crs_id : NULL);
-	json_put_text(arena, record, "geo", p->geo);
-	json_put_text(arena, record, "engine", engine_version());
-	json_put_text(arena, record, "recloser", RECLOSER_VERSION);
-	return record;
-}
-
-/* dataset.json: what all partitions share and what must not drift between machines, the CRS's text above all. */
-static json_t *config_of(struct run *run)
-{
-	struct arena *arena = run->arena;
-	json_t *config = json_new_object(arena), *identity = json_new_array(arena), *crs = NULL;
-	recloser_error ignored = {0};
-	json_put_int(arena, config, "format_version", 1);
-	json_put_text(arena, config, "dataset", run->spec->dataset);
-	json_t *partition = json_new_array(arena);
-	for (size_t i = 0; i < run->spec->partition.count; i++)
-		json_add_text(arena, partition, run->spec->partition.at[i]);
-	json_put(arena, config, "partition", partition);
-	json_put_text(arena, config, "key", run->spec->key_column);
-	for (size_t i = 0; i < run->spec->identity_count; i++)
-		json_add_text(arena, identity, run->spec->identity[i].column ? run->spec->identity[i].column : run->spec->identity[i].sql);
-	json_put(arena, config, "identity", identity);
-	if (run->batch->has_geometry) {
-		const char *text = run->format.crs.projjson;
-		if (text && json_parse(arena, text, strlen(text), "crs", &crs, &ignored) == RECLOSER_OK)
-			json_put(arena, config, "crs", crs);
-		else
-			json_put_text(arena, config, "crs", NULL);
-		json_put_bool(arena, config, "covering", run->format.covering);
-	}
-	return config;
-}
-
-/* ---- commit ---- */
-
-struct committing {
-	struct run *run;
-	struct entry *entries;
-	struct run_part **parts;
-};
-
-static void waiting(void *arg, const char *holder)
-{
-	const struct run *run = ((struct committing *)arg)->run;
-	const recloser_common *common = &run->options->common;
-	if (common->progress)
-		common->progress(common->progress_arg, &(recloser_progress){.phase = "wait", .note = holder});
-}
-
-/* Another run came between the guards and the lock: the same questions again, against what is live now. */
-static recloser_status look_again(void *arg, struct entry *entry, const struct record *base, recloser_error *error)
-{
-	struct committing *committing = arg;
-	struct run_part *part = committing->parts[entry - committing->entries];
-	RC_TRY(run_compare_part(committing->run, part, error));
-	entry->base_seen = base ? base->seq : 0;
-	if (part->outcome == PART_UNCHANGED)
-		entry->outcome = ENTRY_UNCHANGED;
-	if (part->outcome != PART_HELD)
-		return RECLOSER_OK;
-	error_set(error, RECLOSER_HELD, "guard", "%s is held by the guard %s against the version that another run has just made live",
-	          entry->partition, part->held_by);
-	return RECLOSER_HELD;
-}
-
-static enum part_outcome outcome_of(enum entry_outcome outcome)
-{
-	switch (outcome) {
-	case ENTRY_NEW: return PART_NEW;
-	case ENTRY_UNCHANGED: return PART_UNCHANGED;
-	case ENTRY_CONFLICT: return PART_CONFLICT;
-	default: return PART_REPLACED;
-	}
-}
-
-static recloser_status write_quarantine(struct run *run, recloser_error *error)
-{
-	if (run->batch->quarantined == 0)
-		return RECLOSER_OK;
-	const char *staged = arena_printf(run->arena, "%s/quarantine.pq", staging_directory(run->staging));
-	RC_TRY(quarantine_write(run->batch, staged, error));
-	run->quarantine_path = arena_printf(run->arena, "quarantine/%s.pq", run->id);
-	return control_adopt(run->dataset, run->arena, staged, run->quarantine_path, error);
-}
-
-static void fill_entry(struct run *run, struct run_part *part, struct entry *entry)
-{
-	*entry = (struct entry){.partition = part->part.batch_part->path, .kind = "version", .bytes = part->part.bytes,
-	                        .content_fingerprint = part->part.content.fingerprint, .base_seen = part->base ? part->base->seq : 0,
-	                        .record = record_of(run, part)};
-	memcpy(entry->sha256, part->part.sha256, sizeof entry->sha256);
-}
-
-recloser_status run_commit(struct run *run, recloser_error *error)
-{
-	struct committing committing = {.run = run};
-	size_t count = 0;
-	committing.entries = arena_array(run->arena, run->part_count + 1, sizeof *committing.entries);
-	committing.parts = arena_array(run->arena, run->part_count + 1, sizeof *committing.parts);
+	struct staging_floor floor = {.run = run, .parts = arena_array(run->arena, run->part_count + 1, sizeof *floor.parts),
+	                              .files = arena_array(run->arena, run->part_count + 1, sizeof *floor.files)};
 	for (size_t i = 0; i < run->part_count; i++)
 		if (to_write(&run->parts[i])) {
-			committing.parts[count] = &run->parts[i];
-			fill_entry(run, &run->parts[i], &committing.entries[count++]);
+			RC_TRY(staging_file(run->staging, run->parts[i].part.batch_part->path, &floor.files[floor.count], error));
+			floor.parts[floor.count++] = &run->parts[i];
 		}
-	RC_TRY(write_quarantine(run, error));
-	RC_TRY(run_write_disappeared(run, error));
-	struct commit_options options = {.wait_seconds = run->options->common.wait_seconds == 0 ? 60 : run->options->common.wait_seconds,
-	                                 .look_again = look_again, .waiting = waiting, .arg = &committing,
-	                                 .config = run->dataset->config ? NULL : config_of(run)};
-	run_progress(run, "commit", 0, 0, count);
-	*run->decided = 1;
-	recloser_status status = commit_run(run->staging, run->arena, committing.entries, count, &options, &run->commit, error);
-	for (size_t i = 0; i < count; i++) {
-		if (committing.entries[i].outcome == ENTRY_PENDING)
-			continue;
-		committing.parts[i]->outcome = outcome_of(committing.entries[i].outcome);
-		committing.parts[i]->seq = committing.entries[i].seq ? committing.entries[i].seq : committing.parts[i]->seq;
-	}
-	for (size_t i = 0; i < run->commit.warnings.count; i++)
-		strings_add(run->arena, &run->warnings, run->commit.warnings.at[i]);
-	return status;
+	pthread_mutex_init(&floor.lock, NULL);
+	recloser_status status = stage_all(run, &floor, error);
+	pthread_mutex_destroy(&floor.lock);
+	RC_TRY(status);
+	for (size_t i = 0; i < floor.count; i++)
+		RC_TRY(staging_hold(run->staging, floor.parts[i]->part.batch_part->path, error));
+	return RECLOSER_OK;
 }

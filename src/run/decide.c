@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Step 8: the records of what was staged and verified, and the commit. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "run/run.h"
+
+static bool to_write(const struct run_part *part)
+{
+	return part->outcome == PART_NEW || part->outcome == PART_REPLACED;
+}
+
+/* ---- records ---- */
+
+static json_t *schema_json(struct run *run)
+{
+	json_t *schema = json_new_array(run->arena);
+	for (size_t i = 0; i < run->batch->column_count; i++) {
+		json_t *column = json_new_object(run->arena);
+		json_put_text(run->arena, column, "name", run->batch->columns[i].name);
+		json_put_text(run->arena, column, "type", run->batch->columns[i].type);
+		json_add(run->arena, schema, column);
+	}
+	return schema;
+}
+
+static json_t *sources_json(struct run *run)
+{
+	json_t *sources = json_new_array(run->arena);
+	for (size_t i = 0; i < run->input_count; i++) {
+		json_t *source = json_new_object(run->arena);
+		json_put_text(run->arena, source, "name", run->inputs[i].name);
+		json_put_text(run->arena, source, "source", run->inputs[i].source->name);
+		json_put_text(run->arena, source, "sha256", run->inputs[i].sha256);
+		json_put_int(run->arena, source, "bytes", (int64_t)run->inputs[i].bytes);
+		json_add(run->arena, sources, source);
+	}
+	return sources;
+}
+
+/* Complete but for what only the commit knows: seq, base, loaded_at, archive, kind (commit.h). */
+static json_t *record_of(struct run *run, const struct run_part *part)
+{
+	struct arena *arena = run->arena;
+	const struct part *p = &part->part;
+	json_t *record = json_new_object(arena), *file = json_new_object(arena);
+	json_put_text(arena, record, "run", run->id);
+	json_put(arena, record, "sources", sources_json(run));
+	json_put_text(arena, record, "spec_sha256", run->spec->text_sha256);
+	json_put_text(arena, record, "shape", run->spec->shape);
+	json_put_int(arena, record, "rows_in", (int64_t)p->batch_part->rows_in);
+	json_put_int(arena, record, "rows_written", (int64_t)p->batch_part->rows);
+	json_put_int(arena, record, "superseded", (int64_t)p->batch_part->superseded);
+	json_put_int(arena, record, "collapsed", (int64_t)p->batch_part->collapsed);
+	json_put_int(arena, record, "quarantined", (int64_t)run->batch->quarantined);
+	json_put_int(arena, record, "disappeared", (int64_t)part->gone);
+	json_put_int(arena, record, "new_keys", (int64_t)part->fresh);
+	json_put_int(arena, record, "revised", (int64_t)part->revised);
+	json_put_text(arena, record, "content_fingerprint", p->content.fingerprint);
+	json_put_text(arena, file, "sha256", p->sha256);
+	json_put_int(arena, file, "bytes", (int64_t)p->bytes);
+	json_put_int(arena, file, "rows", (int64_t)p->batch_part->rows);
+	json_put_int(arena, file, "row_groups", (int64_t)p->row_groups);
+	json_put(arena, record, "file", file);
+	json_put(arena, record, "schema", schema_json(run));
+	json_put_text(arena, record, "crs_id", run->batch->has_geometry ? run->format.schema.crs_id : NULL);
+	json_put_text(arena, record, "geo", p->geo);
+	json_put_text(arena, record, "engine", engine_version());
+	json_put_text(arena, record, "recloser", RECLOSER_VERSION);
+	return record;
+}
+
+/* dataset.json: what all partitions share and what must not drift between machines, the CRS's text above all. */
+static json_t *config_of(struct run *run)
+{
+	struct arena *arena = run->arena;
+	json_t *config = json_new_object(arena), *identity = json_new_array(arena), *crs = NULL;
+	recloser_error ignored = {0};
+	json_put_int(arena, config, "format_version", 1);
+	json_put_text(arena, config, "dataset", run->spec->dataset);
+	json_t *partition = json_new_array(arena);
+	for (size_t i = 0; i < run->spec->partition.count; i++)
+		json_add_text(arena, partition, run->spec->partition.at[i]);
+	json_put(arena, config, "partition", partition);
+	json_put_text(arena, config, "key", run->spec->key_column);
+	for (size_t i = 0; i < run->spec->identity_count; i++)
+		json_add_text(arena, identity, run->spec->identity[i].column ? run->spec->identity[i].column : run->spec->identity[i].sql);
+	json_put(arena, config, "identity", identity);
+	if (run->batch->has_geometry) {
+		const char *text = run->format.crs.projjson;
+		if (text && json_parse(arena, text, strlen(text), "crs", &crs, &ignored) == RECLOSER_OK)
+			json_put(arena, config, "crs", crs);
+		else
+			json_put_text(arena, config, "crs", NULL);
+		json_put_bool(arena, config, "covering", run->format.covering);
+	}
+	return config;
+}
+
+/* ---- commit ---- */
+
+struct committing {
+	struct run *run;
+	struct entry *entries;
+	struct run_part **parts;
+};
+
+static void waiting(void *arg, const char *holder)
+{
+	const struct run *run = ((struct committing *)arg)->run;
+	const recloser_common *common = &run->options->common;
+	if (common->progress)
+		common->progress(common->progress_arg, &(recloser_progress){.phase = "wait", .note = holder});
+}
+
+/* Another run came between the guards and the lock: the same questions again, against what is live now. */
+static recloser_status look_again(void *arg, struct entry *entry, const struct record *base, recloser_error *error)
+{
+	struct committing *committing = arg;
+	struct run_part *part = committing->parts[entry - committing->entries];
+	RC_TRY(run_compare_part(committing->run, part, error));
+	entry->base_seen = base ? base->seq : 0;
+	if (part->outcome == PART_UNCHANGED)
+		entry->outcome = ENTRY_UNCHANGED;
+	if (part->outcome != PART_HELD)
+		return RECLOSER_OK;
+	error_set(error, RECLOSER_HELD, "guard", "%s is held by the guard %s against the version that another run has just made live",
+	          entry->partition, part->held_by);
+	return RECLOSER_HELD;
+}
+
+static enum part_outcome outcome_of(enum entry_outcome outcome)
+{
+	switch (outcome) {
+	case ENTRY_NEW: return PART_NEW;
+	case ENTRY_UNCHANGED: return PART_UNCHANGED;
+	case ENTRY_CONFLICT: return PART_CONFLICT;
+	default: return PART_REPLACED;
+	}
+}
+
+static recloser_status write_quarantine(struct run *run, recloser_error *error)
+{
+	if (run->batch->quarantined == 0)
+		return RECLOSER_OK;
+	const char *staged = arena_printf(run->arena, "%s/quarantine.pq", staging_directory(run->staging));
+	RC_TRY(quarantine_write(run->batch, staged, error));
+	run->quarantine_path = arena_printf(run->arena, "quarantine/%s.pq", run->id);
+	return control_adopt(run->dataset, run->arena, staged, run->quarantine_path, error);
+}
+
+static void fill_entry(struct run *run, struct run_part *part, struct entry *entry)
+{
+	*entry = (struct entry){.partition = part->part.batch_part->path, .kind = "version", .bytes = part->part.bytes,
+	                        .content_fingerprint = part->part.content.fingerprint, .base_seen = part->base ? part->base->seq : 0,
+	                        .record = record_of(run, part)};
+	memcpy(entry->sha256, part->part.sha256, sizeof entry->sha256);
+}
+
+recloser_status run_commit(struct run *run, recloser_error *error)
+{
+	struct committing committing = {.run = run};
+	size_t count = 0;
+	committing.entries = arena_array(run->arena, run->part_count + 1, sizeof *committing.entries);
+	committing.parts = arena_array(run->arena, run->part_count + 1, sizeof *committing.parts);
+	for (size_t i = 0; i < run->part_count; i++)
+		if (to_write(&run->parts[i])) {
+			committing.parts[count] = &run->parts[i];
+			fill_entry(run, &run->parts[i], &committing.entries[count++]);
+		}
+	RC_TRY(write_quarantine(run, error));
+	RC_TRY(run_write_disappeared(run, error));
+	struct commit_options options = {.wait_seconds = run->options->common.wait_seconds == 0 ? 60 : run->options->common.wait_seconds,
+	                                 .look_again = look_again, .waiting = waiting, .arg = &committing,
+	                                 .config = run->dataset->config ? NULL : config_of(run)};
+	run_progress(run, "commit", 0, 0, count);
+	*run->decided = 1;
+	recloser_status status = commit_run(run->staging, run->arena, committing.entries, count, &options, &run->commit, error);
+	for (size_t i = 0; i < count; i++) {
+		if (committing.entries[i].outcome == ENTRY_PENDING) {
+			if (status == RECLOSER_CONFLICT || status == RECLOSER_HELD) /* nothing was decided */
+				committing.parts[i]->outcome = status == RECLOSER_HELD ? PART_HELD : PART_CONFLICT;
+			continue;
+		}
+		committing.parts[i]->outcome = outcome_of(committing.entries[i].outcome);
+		committing.parts[i]->seq = committing.entries[i].seq ? committing.entries[i].seq : committing.parts[i]->seq;
+	}
+	for (size_t i = 0; i < run->commit.warnings.count; i++)
+		if (!strings_has(&run->warnings, run->commit.warnings.at[i]))
+			strings_add(run->arena, &run->warnings, run->commit.warnings.at[i]);
+	return status;
+}
