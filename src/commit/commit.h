@@ -33,6 +33,10 @@ struct dataset {
 /* RECLOSER_USAGE for a dataset.json of a newer format version; RECLOSER_IO for one that can't be read. */
 recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *root, const char *name, struct dataset **out,
 							 recloser_error *error) RC_CHECKED;
+/* The deepest folder on the way to the control directory that is there, asked before a run makes any; and the removal of
+ * what a first run has made below it when it ends without a decision. Best effort; does nothing on a dataset in use. */
+const char *dataset_level(struct dataset *dataset, struct arena *arena);
+void dataset_unmake(struct dataset *dataset, struct arena *arena, const char *level);
 
 /* ---- versions ---- */
 
@@ -65,6 +69,9 @@ enum live_state {
 recloser_status live_state(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
 						   enum live_state *out, recloser_error *error) RC_CHECKED;
 const char *live_path(struct dataset *dataset, struct arena *arena, const char *partition);
+/* Names of the other files in the folder of a partition: not ours, never touched. */
+recloser_status live_neighbours(struct dataset *dataset, struct arena *arena, const char *partition, struct strings *out,
+								recloser_error *error) RC_CHECKED;
 
 /* ---- one run ---- */
 

@@ -109,6 +109,26 @@ recloser_status live_state(struct dataset *dataset, struct arena *arena, const c
 	return RECLOSER_OK;
 }
 
+recloser_status live_neighbours(struct dataset *dataset, struct arena *arena, const char *partition, struct strings *out,
+								recloser_error *error)
+{
+	struct strings names = {0};
+	const char *directory = path_in(arena, dataset->tree, partition, "");
+	int failed = dataset->fs->ops->list(dataset->fs, directory, arena, &names);
+	if (failed && failed != ENOENT && failed != ENOTDIR)
+		return error_errno(error, "store.list", failed, "list", directory);
+	for (size_t i = 0; i < names.count; i++) {
+		struct fs_stat stat;
+		bool there;
+		if (strcmp(names.at[i], "part.parquet") == 0)
+			continue;
+		RC_TRY(file_look(dataset, path_in(arena, directory, names.at[i], ""), &stat, &there, error));
+		if (there && !stat.is_directory)
+			strings_add(arena, out, names.at[i]);
+	}
+	return RECLOSER_OK;
+}
+
 recloser_status file_is(struct dataset *dataset, const char *path, const struct identity *expected, bool *there, bool *same,
 						recloser_error *error)
 {

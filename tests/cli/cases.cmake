@@ -1,0 +1,2 @@
+cli_test(cases)
+cli_test(cases_values)
