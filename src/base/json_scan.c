@@ -34,7 +34,7 @@ static const char *hint_for(const struct json_scan *scan)
 	if ((*scan->at == '}' || *scan->at == ']') && before > scan->begin && before[-1] == ',')
 		return "JSON has no comma before the end of a list";
 	if ((left >= 3 && memcmp(scan->at, "NaN", 3) == 0) || (left >= 3 && memcmp(scan->at, "Inf", 3) == 0) ||
-	    (left >= 4 && memcmp(scan->at, "-Inf", 4) == 0))
+		(left >= 4 && memcmp(scan->at, "-Inf", 4) == 0))
 		return "JSON has no NaN and no Infinity: write null";
 	if (*scan->at == '"' || *scan->at == '{' || *scan->at == '[')
 		return "a comma is missing";
@@ -120,8 +120,9 @@ static bool scan_text(struct json_scan *scan, struct value *out)
 		out->escaped = true;
 		const char *after;
 		if (escape_at(at, scan->end, &after) < 0)
-			complain(scan, at, at + 1 < scan->end && at[1] == 'u' ? "a broken \\u escape inside a text"
-			                                                      : "an unknown escape inside a text");
+			complain(scan, at,
+					 at + 1 < scan->end && at[1] == 'u' ? "a broken \\u escape inside a text"
+														: "an unknown escape inside a text");
 		at = after;
 	}
 	out->at = start;
@@ -232,7 +233,7 @@ static bool scan_between(struct json_scan *scan, bool first, char closing)
 		return true;
 	if (scan->at >= scan->end || *scan->at != ',')
 		return json_scan_fail(scan, closing == '}' ? "something other than \",\" or \"}\" after a member"
-		                                           : "something other than \",\" or \"]\" after an element");
+												   : "something other than \",\" or \"]\" after an element");
 	scan->at++;
 	return true;
 }

@@ -30,8 +30,8 @@ static OGRErr set_from_text(OGRSpatialReferenceH srs, const char *text)
 		text = name;
 	}
 	bool address = strncmp(text, "http://www.opengis.net/def/crs/", 31) == 0 ||
-	               strncmp(text, "http://opengis.net/def/crs/", 27) == 0 ||
-	               strncmp(text, "https://www.opengis.net/def/crs/", 32) == 0;
+				   strncmp(text, "http://opengis.net/def/crs/", 27) == 0 ||
+				   strncmp(text, "https://www.opengis.net/def/crs/", 32) == 0;
 	if (*text == '{' || address || (strchr(text, ':') && !strpbrk(text, "[/\\")))
 		return OSRSetFromUserInput(srs, text);
 	if (strchr(text, '[')) {
@@ -77,8 +77,8 @@ static bool projected_bounds(OGRSpatialReferenceH srs, double bounds[4])
 		return false;
 	OGRSpatialReferenceH degrees = srs_new("OGC:CRS84");
 	OGRCoordinateTransformationH transformation = degrees ? OCTNewCoordinateTransformation(degrees, srs) : NULL;
-	bool right = transformation && OCTTransformBounds(transformation, west, south, east, north, &box[0], &box[1],
-	                                                  &box[2], &box[3], 21);
+	bool right = transformation &&
+				 OCTTransformBounds(transformation, west, south, east, north, &box[0], &box[1], &box[2], &box[3], 21);
 	OCTDestroyCoordinateTransformation(transformation);
 	srs_free(degrees);
 	if (!right || !isfinite(box[0]) || !isfinite(box[1]) || !isfinite(box[2]) || !isfinite(box[3]))
@@ -135,8 +135,8 @@ recloser_status crs_read(struct arena *arena, const char *text, struct crs *out,
 	bool right = find(text, found);
 	quiet_end(&quiet);
 	if (!right) {
-		error_set(error, RECLOSER_USAGE, "crs.unknown", "\"%.200s\" is no coordinate reference system that PROJ knows%s%s", text,
-		          quiet.text[0] ? ": " : "", quiet.text);
+		error_set(error, RECLOSER_USAGE, "crs.unknown", "\"%.200s\" is no coordinate reference system that PROJ knows%s%s",
+				  text, quiet.text[0] ? ": " : "", quiet.text);
 		return error_hint(error, "write a code such as EPSG:4326 or OGC:CRS84, or the system's WKT or PROJJSON");
 	}
 	out->projjson = found->projjson;
@@ -149,7 +149,7 @@ recloser_status crs_read(struct arena *arena, const char *text, struct crs *out,
 bool crs_same(const struct crs *a, const struct crs *b)
 {
 	static const char *const loosely[] = {"CRITERION=EQUIVALENT_EXCEPT_AXIS_ORDER_GEOGCRS",
-	                                      "IGNORE_DATA_AXIS_TO_SRS_AXIS_MAPPING=YES", NULL};
+										  "IGNORE_DATA_AXIS_TO_SRS_AXIS_MAPPING=YES", NULL};
 	if (!a->projjson || !b->projjson)
 		return a->projjson == b->projjson;
 	if (strcmp(a->projjson, b->projjson) == 0)

@@ -13,7 +13,7 @@ struct crs {
 	const char *projjson; /* one line; NULL: unknown */
 	const char *id;       /* "EPSG:4326", "OGC:CRS84", or NULL when it has no authority */
 	bool geographic;
-	double bounds[4];     /* minx, miny, maxx, maxy of what coordinates (x = east) may be; geographic: -180 -90 180 90 */
+	double bounds[4]; /* minx, miny, maxx, maxy of what coordinates (x = east) may be; geographic: -180 -90 180 90 */
 };
 
 /* From "EPSG:4326", "OGC:CRS84", WKT or PROJJSON text. RECLOSER_USAGE when nothing understands it. */

@@ -19,16 +19,16 @@ enum { MOST_DEPTH = 32 };
 struct builder {
 	uint8_t *at;
 	size_t count, room;
-	bool z;         /* three numbers a position */
-	bool want_z;    /* a height was met while z is false */
+	bool z;      /* three numbers a position */
+	bool want_z; /* a height was met while z is false */
 	const char *wrong;
 };
 
 static const struct {
 	const char *name;
 	int levels; /* how many arrays are around a position's own */
-} types[] = {{"Point", 0}, {"LineString", 1}, {"Polygon", 2}, {"MultiPoint", 1}, {"MultiLineString", 2}, {"MultiPolygon", 3},
-             {"GeometryCollection", 0}};
+} types[] = {{"Point", 0},           {"LineString", 1},   {"Polygon", 2},           {"MultiPoint", 1},
+			 {"MultiLineString", 2}, {"MultiPolygon", 3}, {"GeometryCollection", 0}};
 enum { POINT = 1, LINE_STRING, POLYGON, MULTI_POINT, MULTI_LINE_STRING, MULTI_POLYGON, COLLECTION };
 
 static bool fail(struct builder *builder, const char *wrong)
@@ -124,10 +124,7 @@ static bool read_positions(struct json_scan *scan, struct builder *builder, int 
 	if (!put_count(builder, &place))
 		return false;
 	scan->at++;
-	int part = type == MULTI_POINT         ? POINT
-	           : type == MULTI_LINE_STRING ? LINE_STRING
-	           : type == MULTI_POLYGON     ? POLYGON
-	                                       : 0;
+	int part = type == MULTI_POINT ? POINT : type == MULTI_LINE_STRING ? LINE_STRING : type == MULTI_POLYGON ? POLYGON : 0;
 	for (bool first = true; json_scan_element(scan, first); first = false, count++) {
 		if (part && !put_head(builder, part))
 			return false;

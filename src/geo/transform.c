@@ -57,8 +57,8 @@ static OGRCoordinateTransformationH take(struct transform *transform)
 {
 	pthread_mutex_lock(&transform->lock);
 	OGRCoordinateTransformationH handle = transform->idle_count
-	                                          ? transform->idle[--transform->idle_count]
-	                                          : OCTNewCoordinateTransformation(transform->from, transform->to);
+											  ? transform->idle[--transform->idle_count]
+											  : OCTNewCoordinateTransformation(transform->from, transform->to);
 	pthread_mutex_unlock(&transform->lock);
 	return handle;
 }

@@ -51,7 +51,7 @@ struct walk {
 };
 
 struct head {
-	bool swap; /* the other byte order than this machine's */
+	bool swap;                /* the other byte order than this machine's */
 	unsigned type, dimension; /* class: 0 XY, 1 XYZ, 2 XYM, 3 XYZM */
 	unsigned ordinates;
 };
@@ -243,7 +243,7 @@ static enum wkb_fault take_line(struct walk *walk, const struct head *head, bool
 			return WKB_RING;
 		const uint8_t *last = walk->at + (count - 1) * each;
 		if (load_double(walk->at, head->swap) != load_double(last, head->swap) ||
-		    load_double(walk->at + 8, head->swap) != load_double(last + 8, head->swap)) {
+			load_double(walk->at + 8, head->swap) != load_double(last + 8, head->swap)) {
 			/* A NaN is unequal to itself; name the better reason. */
 			fault = take_positions(walk, head, count);
 			return fault ? fault : WKB_RING;

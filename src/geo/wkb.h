@@ -12,16 +12,16 @@
 enum wkb_fault {
 	WKB_SOUND,
 	WKB_TRUNCATED,
-	WKB_TRAILING,      /* bytes after the geometry */
-	WKB_BYTE_ORDER,    /* the mark is neither 0 nor 1 */
-	WKB_TYPE,          /* an unknown type number */
-	WKB_CURVE,         /* a curve, surface or TIN: sound, but not storable as it is */
-	WKB_CHILD,         /* a part of another type or dimension than its parent allows */
-	WKB_NOT_FINITE,    /* x or y not finite (both NaN are an empty point), or z or m infinite (NaN there: no value) */
-	WKB_RING,          /* a ring of fewer than four points or not closed */
-	WKB_LINE,          /* a line of one point: GEOS refuses to read it */
-	WKB_DEPTH,         /* nested deeper than 32 */
-	WKB_EMPTY          /* sound, but without any coordinate */
+	WKB_TRAILING,   /* bytes after the geometry */
+	WKB_BYTE_ORDER, /* the mark is neither 0 nor 1 */
+	WKB_TYPE,       /* an unknown type number */
+	WKB_CURVE,      /* a curve, surface or TIN: sound, but not storable as it is */
+	WKB_CHILD,      /* a part of another type or dimension than its parent allows */
+	WKB_NOT_FINITE, /* x or y not finite (both NaN are an empty point), or z or m infinite (NaN there: no value) */
+	WKB_RING,       /* a ring of fewer than four points or not closed */
+	WKB_LINE,       /* a line of one point: GEOS refuses to read it */
+	WKB_DEPTH,      /* nested deeper than 32 */
+	WKB_EMPTY       /* sound, but without any coordinate */
 };
 const char *wkb_fault_text(enum wkb_fault fault); /* "the WKB ends too early" */
 
@@ -29,9 +29,9 @@ const char *wkb_fault_text(enum wkb_fault fault); /* "the WKB ends too early" */
 struct wkb_facts {
 	double minimum[4], maximum[4]; /* x y z m; valid only as far as `any`, `any_z`, `any_m` say */
 	bool any, any_z, any_m;
-	uint32_t types;                /* bit (type - 1) + 8 * dimension class (0 XY, 1 XYZ, 2 XYM, 3 XYZM), type 1 to 7 */
-	int32_t srid;                  /* of an EWKB; 0: none */
-	bool standard;                 /* it is already in the stored form; of many: all of them are */
+	uint32_t types; /* bit (type - 1) + 8 * dimension class (0 XY, 1 XYZ, 2 XYM, 3 XYZM), type 1 to 7 */
+	int32_t srid;   /* of an EWKB; 0: none */
+	bool standard;  /* it is already in the stored form; of many: all of them are */
 };
 /* Walk one geometry and add it to `facts`. EWKB flags and both byte orders are understood. WKB_EMPTY is reported only for
  * a geometry without coordinates; its type still counts. With any other fault `facts` stays as it was. */

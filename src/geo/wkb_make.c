@@ -59,11 +59,11 @@ const char *wkb_type_name(int bit)
 	static const char *const names[4][7] = {
 		{"Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon", "GeometryCollection"},
 		{"Point Z", "LineString Z", "Polygon Z", "MultiPoint Z", "MultiLineString Z", "MultiPolygon Z",
-	     "GeometryCollection Z"},
+		 "GeometryCollection Z"},
 		{"Point M", "LineString M", "Polygon M", "MultiPoint M", "MultiLineString M", "MultiPolygon M",
-	     "GeometryCollection M"},
+		 "GeometryCollection M"},
 		{"Point ZM", "LineString ZM", "Polygon ZM", "MultiPoint ZM", "MultiLineString ZM", "MultiPolygon ZM",
-	     "GeometryCollection ZM"},
+		 "GeometryCollection ZM"},
 	};
 	return bit >= 0 && bit < 32 && bit % 8 < 7 ? names[bit / 8][bit % 8] : NULL;
 }

@@ -57,7 +57,8 @@ static void find_crs(struct arena *arena, struct json_source *json)
 		facts->crs_projjson = crs.projjson;
 	else
 		strings_add(arena, &facts->notes,
-		            text ? arena_printf(arena, "the file's crs \"%s\" is not known", text) : "the file's crs member is not understood");
+					text ? arena_printf(arena, "the file's crs \"%s\" is not known", text)
+						 : "the file's crs member is not understood");
 }
 
 static bool has_column(const struct json_columns *columns, const char *name)
@@ -73,7 +74,8 @@ static void make_columns(struct arena *arena, struct json_source *json)
 	size_t count = members->count;
 	source->columns = arena_array(arena, count + 2, sizeof *source->columns);
 	for (size_t i = 0; i < count; i++)
-		source->columns[i] = (struct source_column){members->at[i].name, NULL, CELL_TEXT, json_column_type(members->at[i].kinds)};
+		source->columns[i] =
+			(struct source_column){members->at[i].name, NULL, CELL_TEXT, json_column_type(members->at[i].kinds)};
 	if (json->id_column != SIZE_MAX && has_column(members, "feature_id")) {
 		json->id_column = SIZE_MAX;
 		strings_add(arena, &source->facts.notes, "the features' own ids are not read: a property is called feature_id");
@@ -87,7 +89,8 @@ static void make_columns(struct arena *arena, struct json_source *json)
 	if (json->place.features) {
 		const char *name = has_column(members, "geometry") ? "feature_geometry" : "geometry";
 		if (has_column(members, "geometry"))
-			strings_add(arena, &source->facts.notes, "a property is called geometry, so the features' own is feature_geometry");
+			strings_add(arena, &source->facts.notes,
+						"a property is called geometry, so the features' own is feature_geometry");
 		json->geometry_column = count;
 		source->facts.geometry_column = (int)count;
 		source->columns[count++] = (struct source_column){name, NULL, CELL_GEOMETRY, TYPE_UNSET};
@@ -96,7 +99,7 @@ static void make_columns(struct arena *arena, struct json_source *json)
 }
 
 recloser_status json_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
-                          recloser_error *error)
+						  recloser_error *error)
 {
 	struct json_source *json = arena_alloc(arena, sizeof *json);
 	struct source *source = &json->source;

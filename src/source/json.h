@@ -22,10 +22,10 @@ struct json_place {
 	struct value crs;        /* of a FeatureCollection; `at` NULL: no such member */
 };
 recloser_status json_find(struct arena *arena, const struct source_request *request, const struct bytes *bytes,
-                          struct json_place *out, recloser_error *error) RC_CHECKED;
+						  struct json_place *out, recloser_error *error) RC_CHECKED;
 /* RECLOSER_REFUSED with line and byte offset of `at`. */
 recloser_status json_refuse(const struct source_request *request, const struct json_place *place, const char *at,
-                            const char *what, const char *hint, recloser_error *error);
+							const char *what, const char *hint, recloser_error *error);
 
 /* A walk over the records. */
 struct json_cursor {
@@ -59,9 +59,9 @@ enum {
 	KIND_INTEGER = 1,
 	KIND_NUMBER = 2,
 	KIND_BOOLEAN = 4,
-	KIND_TEXT = 8,      /* texts, objects and arrays */
-	KIND_INEXACT = 16,  /* a number that a double cannot hold as spelled, or an integer beyond 64 bits */
-	KIND_LONG = 32      /* an integer that only a BIGINT can hold */
+	KIND_TEXT = 8,     /* texts, objects and arrays */
+	KIND_INEXACT = 16, /* a number that a double cannot hold as spelled, or an integer beyond 64 bits */
+	KIND_LONG = 32     /* an integer that only a BIGINT can hold */
 };
 struct json_column {
 	const char *name;

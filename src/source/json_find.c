@@ -6,19 +6,19 @@
 #include <string.h>
 
 recloser_status json_refuse(const struct source_request *request, const struct json_place *place, const char *at,
-                            const char *what, const char *hint, recloser_error *error)
+							const char *what, const char *hint, recloser_error *error)
 {
 	uint64_t line = 1;
 	for (const char *p = place->begin; p < at; p++)
 		line += *p == '\n';
 	error_set(error, RECLOSER_REFUSED, "json.broken", "%s", what);
 	error_where(error, "%s, line %" PRIu64 ", byte offset %" PRIu64, request->input->name, line,
-	            (uint64_t)(at - place->begin));
+				(uint64_t)(at - place->begin));
 	return hint ? error_hint(error, "%s", hint) : RECLOSER_REFUSED;
 }
 
 static recloser_status refuse(const struct source_request *request, const char *what, const char *hint,
-                              recloser_error *error)
+							  recloser_error *error)
 {
 	error_set(error, RECLOSER_REFUSED, "json.records", "%s", what);
 	error_where(error, "%s", request->input->name);
@@ -26,7 +26,7 @@ static recloser_status refuse(const struct source_request *request, const char *
 }
 
 static recloser_status broken(const struct source_request *request, const struct json_place *place,
-                              const struct json_scan *scan, recloser_error *error)
+							  const struct json_scan *scan, recloser_error *error)
 {
 	return json_refuse(request, place, scan->at, scan->wrong, scan->hint, error);
 }
@@ -34,9 +34,9 @@ static recloser_status broken(const struct source_request *request, const struct
 /* The members of one object that matter for finding records. */
 struct look {
 	struct value type, crs;
-	struct strings arrays;      /* names of members that are arrays with an object in front */
-	const char *records;        /* behind the bracket of the last of them */
-	const char *empty;          /* of an empty array */
+	struct strings arrays; /* names of members that are arrays with an object in front */
+	const char *records;   /* behind the bracket of the last of them */
+	const char *empty;     /* of an empty array */
 	size_t empty_count;
 	struct value features;
 	bool esri;
@@ -94,12 +94,13 @@ static bool first_is_feature(struct arena *arena, const struct json_place *place
 	json_scan_space(&scan);
 	if (scan.at >= scan.end || *scan.at != '{' || !look_at_object(arena, &scan, &look))
 		return false;
-	return value_is(&look.type, "Feature") && (strings_has(&look.names, "properties") || strings_has(&look.names, "geometry"));
+	return value_is(&look.type, "Feature") &&
+		   (strings_has(&look.names, "properties") || strings_has(&look.names, "geometry"));
 }
 
 /* `records: a.b`: a member of the whole name goes before steps at the dots. */
 static recloser_status follow(struct arena *arena, const struct source_request *request, const char *path, const char *at,
-                              struct json_place *out, recloser_error *error)
+							  struct json_place *out, recloser_error *error)
 {
 	struct json_scan scan = json_scan_of(out->begin, (size_t)(out->end - out->begin));
 	struct value name, value, whole = {0}, step = {0};
@@ -125,12 +126,12 @@ static recloser_status follow(struct arena *arena, const struct source_request *
 		return follow(arena, request, path + segment + 1, step.at, out, error);
 	const char *what = whole.at || step.at ? "is no array of records" : "is not in the document";
 	return refuse(request, arena_printf(arena, "the member \"%s\" (records: %s) %s", path, request->block->records, what),
-	              arena_printf(arena, "the members here are: %s", strings_join(arena, &names, ", ")), error);
+				  arena_printf(arena, "the members here are: %s", strings_join(arena, &names, ", ")), error);
 }
 
 /* One object and nothing behind it. */
 static recloser_status find_in_object(struct arena *arena, const struct source_request *request, const struct look *look,
-                                      const char *object, struct json_place *out, recloser_error *error)
+									  const char *object, struct json_place *out, recloser_error *error)
 {
 	if (value_is(&look->type, "Topology"))
 		return refuse(request, "this is TopoJSON, not GeoJSON", "write `format: ogr` in the source's block", error);
@@ -139,16 +140,18 @@ static recloser_status find_in_object(struct arena *arena, const struct source_r
 	out->array = true;
 	if (value_is(&look->type, "FeatureCollection")) {
 		if (look->features.kind != VALUE_ARRAY)
-			return refuse(request, "the FeatureCollection has no array of features", "it may be cut off or of another kind", error);
+			return refuse(request, "the FeatureCollection has no array of features", "it may be cut off or of another kind",
+						  error);
 		out->features = true;
 		out->records = look->features.at + 1;
 		out->crs = look->crs;
 	} else if (look->arrays.count == 1) {
 		out->records = look->records;
 	} else if (look->arrays.count > 1) {
-		return refuse(request,
-		              arena_printf(arena, "several members are arrays of records: %s", strings_join(arena, &look->arrays, ", ")),
-		              "name one by `records:` in the source's block", error);
+		return refuse(
+			request,
+			arena_printf(arena, "several members are arrays of records: %s", strings_join(arena, &look->arrays, ", ")),
+			"name one by `records:` in the source's block", error);
 	} else if (look->empty_count == 1) {
 		out->records = look->empty;
 	} else {
@@ -159,7 +162,7 @@ static recloser_status find_in_object(struct arena *arena, const struct source_r
 }
 
 static recloser_status find_from_object(struct arena *arena, const struct source_request *request, struct json_scan *scan,
-                                        struct json_place *out, recloser_error *error)
+										struct json_place *out, recloser_error *error)
 {
 	const char *object = scan->at;
 	struct look look = {0};
@@ -182,7 +185,8 @@ static recloser_status find_from_object(struct arena *arena, const struct source
 }
 
 /* An error page of a web server is the commonest thing that is not what it should be. */
-static recloser_status refuse_markup(const struct source_request *request, const struct json_scan *scan, recloser_error *error)
+static recloser_status refuse_markup(const struct source_request *request, const struct json_scan *scan,
+									 recloser_error *error)
 {
 	char head[1024];
 	size_t count = (size_t)(scan->end - scan->at) < sizeof head - 1 ? (size_t)(scan->end - scan->at) : sizeof head - 1;
@@ -191,11 +195,12 @@ static recloser_status refuse_markup(const struct source_request *request, const
 	head[count] = '\0';
 	bool html = strstr(head, "<html") || strstr(head, "<!doctype html");
 	return refuse(request, html ? "this is an HTML page, not JSON" : "this is XML, not JSON",
-	              html ? "the download may have met an error page: open the file and look" : "look what was downloaded", error);
+				  html ? "the download may have met an error page: open the file and look" : "look what was downloaded",
+				  error);
 }
 
 recloser_status json_find(struct arena *arena, const struct source_request *request, const struct bytes *bytes,
-                          struct json_place *out, recloser_error *error)
+						  struct json_place *out, recloser_error *error)
 {
 	struct json_scan scan = json_scan_of(bytes->at, bytes->count);
 	*out = (struct json_place){.begin = bytes->at, .end = bytes->at + bytes->count};
@@ -213,12 +218,12 @@ recloser_status json_find(struct arena *arena, const struct source_request *requ
 	} else if (*scan.at == '[') {
 		if (request->block->records)
 			return refuse(request, "the document is an array, so it has no member to take the records from",
-			              "leave `records:` out", error);
+						  "leave `records:` out", error);
 		out->array = out->whole = true;
 		out->records = scan.at + 1;
 	} else {
 		return json_refuse(request, out, scan.at, "neither an array nor an object, so no records",
-		                   "this may be another format: say it by `format:` in the source's block", error);
+						   "this may be another format: say it by `format:` in the source's block", error);
 	}
 	out->features = out->features || first_is_feature(arena, out);
 	return RECLOSER_OK;

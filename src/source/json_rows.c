@@ -14,9 +14,9 @@ struct filler {
 	struct json_source *source;
 	struct chunk *chunk;
 	size_t row, guess;
-	uint64_t serial;  /* of the record, so that `seen` needs no clearing */
-	uint64_t *seen;   /* per column: the serial of the last record that had it */
-	char *buffer;     /* for texts with escapes */
+	uint64_t serial; /* of the record, so that `seen` needs no clearing */
+	uint64_t *seen;  /* per column: the serial of the last record that had it */
+	char *buffer;    /* for texts with escapes */
 	size_t room;
 	char fault[FAULT_BYTES];
 	size_t fault_length;

@@ -200,7 +200,7 @@ static recloser_status check_end(struct survey *survey, recloser_error *error)
 		return RECLOSER_OK;
 	bool lines = *scan->at == '[';
 	return json_refuse(&source->request, &source->place, scan->at, "text after the end of the document",
-	                   lines ? "lines must hold objects, not arrays" : NULL, error);
+					   lines ? "lines must hold objects, not arrays" : NULL, error);
 }
 
 recloser_status json_survey(struct arena *arena, struct json_source *source, recloser_error *error)
@@ -223,24 +223,25 @@ recloser_status json_survey(struct arena *arena, struct json_source *source, rec
 			break;
 		objects += object;
 		if (survey.too_many)
-			return json_refuse(&source->request, &source->place, cursor->start, "the records have more than 4,096 different members",
-			                   "the members may be ids of a map: make a list of records from it", error);
+			return json_refuse(&source->request, &source->place, cursor->start,
+							   "the records have more than 4,096 different members",
+							   "the members may be ids of a map: make a list of records from it", error);
 		lines = lines && begins_line(&source->place, cursor->start) &&
-		        !memchr(cursor->start, '\n', (size_t)(cursor->scan.at - cursor->start));
+				!memchr(cursor->start, '\n', (size_t)(cursor->scan.at - cursor->start));
 	}
 	if (cursor->scan.wrong)
 		return json_refuse(&source->request, &source->place, cursor->scan.at, cursor->scan.wrong, cursor->scan.hint, error);
 	RC_TRY(check_end(&survey, error));
 	if (cursor->number > 0 && objects == 0)
 		return json_refuse(&source->request, &source->place, source->place.records, "none of the records is an object",
-		                   "each record must be an object whose members are the columns", error);
+						   "each record must be an object whose members are the columns", error);
 	source->record_count = cursor->number;
 	source->checkpoint_count = (size_t)((cursor->number + CHUNK_ROWS - 1) / CHUNK_ROWS);
 	source->id_column = survey.any_id ? source->columns.count : SIZE_MAX;
 	source->id_kinds = survey.id.kinds;
 	if (survey.foreign.count)
 		strings_add(arena, &source->source.facts.notes,
-		            arena_printf(arena, "members of features beside their properties are not read: %s",
-		                         strings_join(arena, &survey.foreign, ", ")));
+					arena_printf(arena, "members of features beside their properties are not read: %s",
+								 strings_join(arena, &survey.foreign, ", ")));
 	return RECLOSER_OK;
 }

@@ -87,10 +87,10 @@ static const char *visit_feature(struct json_scan *scan, const struct json_visit
 	scan->at++;
 	for (bool first = true; json_scan_member(scan, first, &name) && !scan->wrong; first = false) {
 		unsigned which = value_is(&name, "type")         ? HAS_TYPE
-		                 : value_is(&name, "properties") ? HAS_PROPERTIES
-		                 : value_is(&name, "geometry")   ? HAS_GEOMETRY
-		                 : value_is(&name, "id")         ? HAS_ID
-		                                                 : 0;
+						 : value_is(&name, "properties") ? HAS_PROPERTIES
+						 : value_is(&name, "geometry")   ? HAS_GEOMETRY
+						 : value_is(&name, "id")         ? HAS_ID
+														 : 0;
 		bool twice = has & which;
 		has |= which;
 		if (which == HAS_PROPERTIES && !twice) {

@@ -12,9 +12,10 @@
 #include "geo/quiet.h"
 
 /* Drivers that fetch from elsewhere or follow what a file refers to: an input is its own bytes and nothing else. */
-static const char *const shut_out[] = {"OGR_VRT", "WFS",  "OAPIF", "OGCAPI", "CSW",  "GMLAS", "HTTP", "EEDA",      "PLSCENES", "NGW",
-                                       "Carto",   "AmigoCloud", "Elasticsearch", "PostgreSQL", "MySQL", "MSSQLSpatial", "ODBC",
-                                       "PGeo",    "OGR_OGDI", "GPSBabel", "Memory", NULL};
+static const char *const shut_out[] = {
+	"OGR_VRT",  "WFS",  "OAPIF",    "OGCAPI",     "CSW",           "GMLAS",      "HTTP",  "EEDA",
+	"PLSCENES", "NGW",  "Carto",    "AmigoCloud", "Elasticsearch", "PostgreSQL", "MySQL", "MSSQLSpatial",
+	"ODBC",     "PGeo", "OGR_OGDI", "GPSBabel",   "Memory",        NULL};
 static char **allowed; /* made once, never changed */
 
 static void register_drivers(void)
@@ -70,7 +71,7 @@ static GDALDatasetH open_quietly(const struct source_request *request, const cha
 	for (size_t i = 0; i < 3; i++)
 		CPLSetThreadLocalConfigOption(sheet_options[i], sheet_headers(&request->block->header));
 	GDALDatasetH dataset = GDALOpenEx(path, GDAL_OF_VECTOR | GDAL_OF_READONLY, (const char *const *)allowed,
-	                                  (const char *const *)options, NULL);
+									  (const char *const *)options, NULL);
 	for (int i = 0; dataset && i < GDALDatasetGetLayerCount(dataset); i++)
 		OGR_L_GetLayerDefn(GDALDatasetGetLayer(dataset, i));
 	for (size_t i = 0; i < 3; i++)
@@ -79,7 +80,7 @@ static GDALDatasetH open_quietly(const struct source_request *request, const cha
 }
 
 recloser_status ogr_dataset(struct arena *arena, const struct source_request *request, const char *path, GDALDatasetH *out,
-                            recloser_error *error)
+							recloser_error *error)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct quiet quiet;
@@ -92,7 +93,7 @@ recloser_status ogr_dataset(struct arena *arena, const struct source_request *re
 	quiet_end(&quiet);
 	if (!*box) {
 		error_set(error, RECLOSER_REFUSED, "ogr.open", "GDAL cannot read the file%s%s", quiet.text[0] ? ": " : "",
-		          quiet.text[0] ? quiet.text : ": it is of no format that GDAL knows, or damaged");
+				  quiet.text[0] ? quiet.text : ": it is of no format that GDAL knows, or damaged");
 		error_where(error, "%s", request->input->name);
 		return error_hint(error, "if it is text, JSON, Parquet or a workbook, say so by `format:` in the source's block");
 	}
@@ -119,7 +120,7 @@ static bool layer_is(struct choice *choice, const char *wanted, const char *name
 static bool layer_matches(struct choice *choice, const char *wanted, const char *name)
 {
 	return layer_is(choice, wanted, name) ||
-	       text_matches(text_squeezed(choice->arena, wanted), text_squeezed(choice->arena, name), true);
+		   text_matches(text_squeezed(choice->arena, wanted), text_squeezed(choice->arena, name), true);
 }
 
 static const char *quoted(struct choice *choice, const struct strings *names)
@@ -183,7 +184,8 @@ static recloser_status choose_entry(struct choice *choice, const char *wanted, r
 	if (met.count > 1) {
 		error_set(error, RECLOSER_REFUSED, "ogr.layer", "\"%s\" meets several layers: %s", wanted, quoted(choice, &met));
 		error_where(error, "%s", choice->request->input->name);
-		return error_hint(error, "write the name of one, leave the others out with `not_layer`, or list those that belong together");
+		return error_hint(
+			error, "write the name of one, leave the others out with `not_layer`, or list those that belong together");
 	}
 	if (found < 0)
 		found = layer_number(wanted, choice->names.count);
@@ -194,7 +196,7 @@ static recloser_status choose_entry(struct choice *choice, const char *wanted, r
 }
 
 recloser_status ogr_choose(struct arena *arena, const struct source_request *request, GDALDatasetH dataset, int **layers,
-                           size_t *count, recloser_error *error)
+						   size_t *count, recloser_error *error)
 {
 	struct choice choice = {.arena = arena, .request = request};
 	const struct strings *wanted = &request->block->layer;
@@ -226,7 +228,7 @@ recloser_status ogr_choose(struct arena *arena, const struct source_request *req
 /* ---- opening ---- */
 
 static recloser_status open_layer(struct arena *arena, const struct source_request *request, GDALDatasetH dataset, int layer,
-                                  struct source **out, recloser_error *error)
+								  struct source **out, recloser_error *error)
 {
 	struct ogr_source *ogr = arena_alloc(arena, sizeof *ogr);
 	const char *driver = GDALGetDriverShortName(GDALGetDatasetDriver(dataset));
@@ -252,7 +254,7 @@ static recloser_status open_layer(struct arena *arena, const struct source_reque
 }
 
 recloser_status ogr_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
-                         recloser_error *error)
+						 recloser_error *error)
 {
 	struct ogr_place place;
 	GDALDatasetH dataset;

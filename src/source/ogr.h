@@ -18,14 +18,14 @@ struct ogr_place {
 	const struct input *replaced; /* not NULL: a member that another reader knows, spooled under this input */
 };
 recloser_status ogr_locate(struct arena *arena, const struct source_request *request, struct ogr_place *out,
-                           recloser_error *error) RC_CHECKED;
+						   recloser_error *error) RC_CHECKED;
 
 /* The dataset at `path`, closed with the arena. */
 recloser_status ogr_dataset(struct arena *arena, const struct source_request *request, const char *path, GDALDatasetH *out,
-                            recloser_error *error) RC_CHECKED;
+							recloser_error *error) RC_CHECKED;
 /* The indices of the layers that the block asks for. */
 recloser_status ogr_choose(struct arena *arena, const struct source_request *request, GDALDatasetH dataset, int **layers,
-                           size_t *count, recloser_error *error) RC_CHECKED;
+						   size_t *count, recloser_error *error) RC_CHECKED;
 
 /* How one column is filled. */
 enum ogr_reading {
@@ -59,7 +59,7 @@ struct ogr_source {
 };
 /* Columns and facts of a layer. */
 recloser_status ogr_describe(struct arena *arena, const struct source_request *request, struct ogr_source *source,
-                             recloser_error *error) RC_CHECKED;
+							 recloser_error *error) RC_CHECKED;
 extern const struct source_ops ogr_ops;
 
 #endif

@@ -49,11 +49,13 @@ static enum ogr_reading reading_of(OGRFieldDefnH field)
 
 static enum cell_type cell_of(enum ogr_reading reading)
 {
-	static const enum cell_type cells[] = {
-		[OGR_INTEGER] = CELL_INTEGER, [OGR_DOUBLE] = CELL_DOUBLE, [OGR_BOOLEAN] = CELL_BOOLEAN, [OGR_TEXT] = CELL_TEXT,
-		[OGR_DATE] = CELL_DATE,       [OGR_TIME] = CELL_TIME,     [OGR_STAMP] = CELL_TIMESTAMP, [OGR_STAMP_ZONE] = CELL_TIMESTAMPTZ,
-		[OGR_STAMP_MIXED] = CELL_TEXT, [OGR_LIST] = CELL_TEXT,    [OGR_BYTES] = CELL_BLOB,      [OGR_FID] = CELL_INTEGER,
-		[OGR_SHAPE] = CELL_GEOMETRY};
+	static const enum cell_type cells[] = {[OGR_INTEGER] = CELL_INTEGER,  [OGR_DOUBLE] = CELL_DOUBLE,
+										   [OGR_BOOLEAN] = CELL_BOOLEAN,  [OGR_TEXT] = CELL_TEXT,
+										   [OGR_DATE] = CELL_DATE,        [OGR_TIME] = CELL_TIME,
+										   [OGR_STAMP] = CELL_TIMESTAMP,  [OGR_STAMP_ZONE] = CELL_TIMESTAMPTZ,
+										   [OGR_STAMP_MIXED] = CELL_TEXT, [OGR_LIST] = CELL_TEXT,
+										   [OGR_BYTES] = CELL_BLOB,       [OGR_FID] = CELL_INTEGER,
+										   [OGR_SHAPE] = CELL_GEOMETRY};
 	return cells[reading];
 }
 
@@ -69,7 +71,8 @@ static void survey_stamps(struct ogr_source *ogr, struct stamps *stamps, size_t 
 			int year, month, day, hour, minute, flag;
 			float second;
 			if (ogr->columns[i].reading == OGR_STAMP && OGR_F_IsFieldSetAndNotNull(feature, ogr->columns[i].field) &&
-			    OGR_F_GetFieldAsDateTimeEx(feature, ogr->columns[i].field, &year, &month, &day, &hour, &minute, &second, &flag))
+				OGR_F_GetFieldAsDateTimeEx(feature, ogr->columns[i].field, &year, &month, &day, &hour, &minute, &second,
+										   &flag))
 				*(flag > ZONE_LOCAL ? &stamps[i].zone : &stamps[i].none) = true;
 		}
 	OGR_L_SetIgnoredFields(ogr->layer, NULL);
@@ -152,7 +155,9 @@ static void find_crs(struct arena *arena, struct ogr_source *ogr, OGRSpatialRefe
 	if (status == OGRERR_NONE && *text && crs_read(arena, *text, &crs, NULL) == RECLOSER_OK)
 		facts->crs_projjson = crs.projjson;
 	else
-		strings_add(arena, &facts->notes, arena_printf(arena, "the layer's coordinate reference system \"%s\" is not understood", name ? name : ""));
+		strings_add(
+			arena, &facts->notes,
+			arena_printf(arena, "the layer's coordinate reference system \"%s\" is not understood", name ? name : ""));
 }
 
 static void describe_geometry(struct arena *arena, struct ogr_source *ogr, OGRFeatureDefnH definition)
@@ -166,15 +171,17 @@ static void describe_geometry(struct arena *arena, struct ogr_source *ogr, OGRFe
 	const char *name = OGR_GFld_GetNameRef(field);
 	name = name && *name ? arena_strdup(arena, name) : "geometry";
 	if (has_column(ogr, name)) {
-		strings_add(arena, &facts->notes, arena_printf(arena, "a field is called %s, so the geometry is feature_geometry", name));
+		strings_add(arena, &facts->notes,
+					arena_printf(arena, "a field is called %s, so the geometry is feature_geometry", name));
 		name = "feature_geometry";
 	}
 	facts->geometry_column = (int)ogr->source.column_count;
 	add_column(ogr, name, OGR_SHAPE, 0);
 	find_crs(arena, ogr, OGR_GFld_GetSpatialRef(field));
 	for (int i = 1; i < count; i++)
-		strings_add(arena, &facts->notes, arena_printf(arena, "the geometry column \"%s\" is not read, only the first",
-		                                               OGR_GFld_GetNameRef(OGR_FD_GetGeomFieldDefn(definition, i))));
+		strings_add(arena, &facts->notes,
+					arena_printf(arena, "the geometry column \"%s\" is not read, only the first",
+								 OGR_GFld_GetNameRef(OGR_FD_GetGeomFieldDefn(definition, i))));
 }
 
 static void close_text(void *text)
@@ -183,7 +190,7 @@ static void close_text(void *text)
 }
 
 static recloser_status describe_fields(struct arena *arena, struct ogr_source *ogr, OGRFeatureDefnH definition,
-                                       const struct source_request *request, recloser_error *error)
+									   const struct source_request *request, recloser_error *error)
 {
 	struct ogr_text *text = arena_alloc(arena, sizeof *text);
 	if (!ogr_text_open(text, ogr->encoding, ogr->raw)) {
@@ -198,7 +205,7 @@ static recloser_status describe_fields(struct arena *arena, struct ogr_source *o
 		size_t count;
 		if (!ogr_text_convert(text, name, strlen(name), &plain, &count)) {
 			error_set(error, RECLOSER_REFUSED, "ogr.encoding", "the name of field %d is not %s", i + 1,
-			          ogr->encoding ? ogr->encoding : "UTF-8");
+					  ogr->encoding ? ogr->encoding : "UTF-8");
 			error_where(error, "%s", request->input->name);
 			return error_hint(error, "say by `encoding:` in the source's block what the texts are in");
 		}
@@ -207,7 +214,8 @@ static recloser_status describe_fields(struct arena *arena, struct ogr_source *o
 	return RECLOSER_OK;
 }
 
-recloser_status ogr_describe(struct arena *arena, const struct source_request *request, struct ogr_source *ogr, recloser_error *error)
+recloser_status ogr_describe(struct arena *arena, const struct source_request *request, struct ogr_source *ogr,
+							 recloser_error *error)
 {
 	OGRFeatureDefnH definition = OGR_L_GetLayerDefn(ogr->layer);
 	struct source_facts *facts = &ogr->source.facts;
@@ -224,7 +232,8 @@ recloser_status ogr_describe(struct arena *arena, const struct source_request *r
 		if (spec_names(request, name))
 			add_column(ogr, name, OGR_FID, 0);
 		else
-			strings_add(arena, &facts->notes, arena_printf(arena, "the feature id \"%s\" is not read: name it under `columns` to keep it", name));
+			strings_add(arena, &facts->notes,
+						arena_printf(arena, "the feature id \"%s\" is not read: name it under `columns` to keep it", name));
 	}
 	describe_geometry(arena, ogr, definition);
 	return RECLOSER_OK;

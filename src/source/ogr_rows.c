@@ -142,7 +142,7 @@ static void put_mixed(struct filler *filler, size_t column, const struct moment 
 	char text[64], *at = text;
 	int64_t of_day = microseconds(m);
 	at += snprintf(at, 40, "%04d-%02d-%02dT%02d:%02d:%02d", m->year, m->month, m->day, m->hour, m->minute,
-	               (int)(of_day / 1000000 % 60));
+				   (int)(of_day / 1000000 % 60));
 	if (of_day % 1000000)
 		at += snprintf(at, 8, ".%03d", (int)(of_day % 1000000 / 1000));
 	int zone = zone_minutes(m), size = abs(zone);
@@ -160,7 +160,7 @@ static void put_moment(struct filler *filler, size_t column, int field, enum ogr
 	OGR_F_GetFieldAsDateTimeEx(filler->feature, field, &m.year, &m.month, &m.day, &m.hour, &m.minute, &m.second, &m.flag);
 	if ((reading != OGR_TIME && !right_date(&m)) || (reading != OGR_DATE && !right_time(&m))) {
 		blame(filler, "no such date or time", filler->ogr->source.columns[column].name,
-		      OGR_F_GetFieldAsString(filler->feature, field));
+			  OGR_F_GetFieldAsString(filler->feature, field));
 		chunk_put_null(filler->chunk, at, filler->row);
 		return;
 	}
@@ -172,7 +172,7 @@ static void put_moment(struct filler *filler, size_t column, int field, enum ogr
 		put_mixed(filler, column, &m);
 	else
 		chunk_put_int(filler->chunk, at, filler->row,
-		              stamp_of(&m) - (reading == OGR_STAMP_ZONE ? zone_minutes(&m) * INT64_C(60000000) : 0));
+					  stamp_of(&m) - (reading == OGR_STAMP_ZONE ? zone_minutes(&m) * INT64_C(60000000) : 0));
 }
 
 /* ---- lists: JSON text ---- */
@@ -266,7 +266,7 @@ static void put_list(struct filler *filler, size_t column, int field)
 	OGRFieldType type = OGR_Fld_GetType(OGR_F_GetFieldDefnRef(filler->feature, field));
 	size_t length;
 	char *list = type == OFTStringList ? list_of_texts(filler, column, field, &length)
-	                                   : list_of_numbers(filler, field, type, &length);
+									   : list_of_numbers(filler, field, type, &length);
 	if (list)
 		chunk_put_text(filler->chunk, SOURCE_FIXED + column, filler->row, list, length);
 	else
@@ -295,7 +295,7 @@ static void put_shape(struct filler *filler, size_t column)
 		chunk_put_null(filler->chunk, at, filler->row);
 	} else if (OGR_G_ExportToIsoWkb(shape, wkbNDR, filler->shape) != OGRERR_NONE) {
 		blame(filler, "the geometry has no well-known binary form", filler->ogr->source.columns[column].name,
-		      OGR_G_GetGeometryName(shape));
+			  OGR_G_GetGeometryName(shape));
 		chunk_put_null(filler->chunk, at, filler->row);
 	} else {
 		chunk_put_text(filler->chunk, at, filler->row, (const char *)filler->shape, count);
@@ -397,6 +397,7 @@ static size_t next(struct source *source, void *own, struct chunk *chunk, reclos
 			OGR_F_Destroy(filler->feature);
 		}
 		quiet_end(&quiet);
+		filler->no_memory |= filler->text.no_memory;
 		if (filler->no_memory || (!filler->feature && quiet.failed))
 			return give_up(filler, &quiet, error);
 		if (!filler->feature)

@@ -29,12 +29,14 @@ void ogr_text_close(struct ogr_text *text)
 	free(text->buffer);
 }
 
-char *ogr_text_room(struct ogr_text *text, size_t count)
+static char *make_room(struct ogr_text *text, size_t count)
 {
 	if (count > text->room) {
 		char *grown = realloc(text->buffer, count);
-		if (!grown)
+		if (!grown) {
+			text->no_memory = true;
 			return NULL;
+		}
 		text->buffer = grown;
 		text->room = count;
 	}
@@ -60,13 +62,13 @@ bool ogr_text_convert(struct ogr_text *text, const char *bytes, size_t count, co
 		return true;
 	if (text->converter == no_converter)
 		return false;
-	char *from = (char *)bytes, *to = ogr_text_room(text, 4 * count);
+	char *from = (char *)bytes, *to = make_room(text, 4 * count);
 	size_t left = count, room = 4 * count;
 	if (!to)
 		return false;
 	iconv(text->converter, NULL, NULL, NULL, NULL);
 	if (iconv(text->converter, &from, &left, &to, &room) == (size_t)-1 || left ||
-	    iconv(text->converter, NULL, NULL, &to, &room) == (size_t)-1)
+		iconv(text->converter, NULL, NULL, &to, &room) == (size_t)-1)
 		return false;
 	*out = text->buffer;
 	*out_count = 4 * count - room;

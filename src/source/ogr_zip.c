@@ -60,8 +60,8 @@ static bool is_several_files(const struct strings *entries, const char *name)
  * those of the best rank are meant; the files beside a .shp are thus passed over. */
 static int rank_of(const struct strings *entries, const char *name)
 {
-	static const char *const known[] = {".shp", ".gdb", ".gpkg", ".fgb", ".kml", ".kmz", ".gml", ".mif", ".ods", ".xls", ".dxf",
-	                                    ".gpx", ".sqlite", ".jml", ".gmt", ".osm", ".pbf", NULL};
+	static const char *const known[] = {".shp", ".gdb", ".gpkg", ".fgb",    ".kml", ".kmz", ".gml", ".mif", ".ods",
+										".xls", ".dxf", ".gpx",  ".sqlite", ".jml", ".gmt", ".osm", ".pbf", NULL};
 	static const char *const text[] = {".txt", NULL};
 	static const struct block by_name;
 	if (has_extension(name, text))
@@ -89,7 +89,7 @@ static void remove_copy(void *path)
 
 /* Every file in the archive, and every .gdb folder as one. */
 static recloser_status list_entries(struct arena *arena, const struct source_request *request, const char *root,
-                                    struct strings *out, recloser_error *error)
+									struct strings *out, recloser_error *error)
 {
 	struct quiet quiet;
 	char ***listed = arena_alloc(arena, sizeof *listed);
@@ -142,14 +142,14 @@ static const char *common_folder(struct arena *arena, const struct strings *memb
 	for (size_t i = 0; i < members->count; i++) {
 		const char *at = members->at[i], *last = strrchr(at, '/');
 		if (!text_equal_nocase(extension_of(at), ".shp") || (last ? (size_t)(last - at) : 0) != folder ||
-		    strncmp(at, first, folder) != 0)
+			strncmp(at, first, folder) != 0)
 			return NULL;
 	}
 	return arena_strndup(arena, first, folder);
 }
 
-static recloser_status take_out(struct arena *arena, const struct source_request *request, const char *path, const char *member,
-                                const char **copy, recloser_error *error)
+static recloser_status take_out(struct arena *arena, const struct source_request *request, const char *path,
+								const char *member, const char **copy, recloser_error *error)
 {
 	const char *extension = extension_of(member), *directory = spool_directory(request->spool);
 	char *name = arena_printf(arena, "%s/member-XXXXXX%s", directory, extension), *buffer = arena_alloc(arena, 1 << 16);
@@ -175,8 +175,8 @@ static recloser_status take_out(struct arena *arena, const struct source_request
 		bool end = got == 0 && VSIFEofL(*from);
 		quiet_end(&quiet);
 		if (got == 0 && (!end || quiet.failed)) {
-			error_set(error, RECLOSER_REFUSED, "zip.member", "the member %s is damaged%s%s", member, quiet.text[0] ? ": " : "",
-			          quiet.text);
+			error_set(error, RECLOSER_REFUSED, "zip.member", "the member %s is damaged%s%s", member,
+					  quiet.text[0] ? ": " : "", quiet.text);
 			return error_where(error, "%s", request->input->name);
 		}
 		if (got == 0)
@@ -187,8 +187,9 @@ static recloser_status take_out(struct arena *arena, const struct source_request
 	return RECLOSER_OK;
 }
 
-static recloser_status locate_member(struct arena *arena, const struct source_request *request, const struct strings *entries,
-                                     const char *root, const char *member, struct ogr_place *out, recloser_error *error)
+static recloser_status locate_member(struct arena *arena, const struct source_request *request,
+									 const struct strings *entries, const char *root, const char *member,
+									 struct ogr_place *out, recloser_error *error)
 {
 	out->path = arena_printf(arena, "%s/%s", root, member);
 	bool ours = !request->block->format || source_reader_for(request->block, member) == ogr_open;
@@ -206,7 +207,8 @@ static recloser_status locate_member(struct arena *arena, const struct source_re
 	return RECLOSER_OK;
 }
 
-recloser_status ogr_locate(struct arena *arena, const struct source_request *request, struct ogr_place *out, recloser_error *error)
+recloser_status ogr_locate(struct arena *arena, const struct source_request *request, struct ogr_place *out,
+						   recloser_error *error)
 {
 	static const char *const archives[] = {".zip", ".shz", NULL};
 	const struct input *input = request->input;
@@ -227,12 +229,13 @@ recloser_status ogr_locate(struct arena *arena, const struct source_request *req
 	}
 	if (members.count == 0) {
 		const char *what = pattern ? arena_printf(arena, "no member of the zip is called \"%s\"", pattern)
-		                           : "the zip holds no file of a known format";
+								   : "the zip holds no file of a known format";
 		error_set(error, RECLOSER_REFUSED, "zip.member", "%s", what);
 		error_where(error, "%s", input->name);
 		return error_hint(error, "its members are %s", listing(arena, &entries));
 	}
-	error_set(error, RECLOSER_REFUSED, "zip.member", "the zip holds several files that could be meant: %s", listing(arena, &members));
+	error_set(error, RECLOSER_REFUSED, "zip.member", "the zip holds several files that could be meant: %s",
+			  listing(arena, &members));
 	error_where(error, "%s", input->name);
 	return error_hint(error, "name one by `member:` in the source's block");
 }

@@ -141,7 +141,8 @@ static void *read_some(void *argument)
 
 static int by_number(const void *a, const void *b)
 {
-	int64_t one = strtoll(((const struct grid_cell *)a)->at, NULL, 10), other = strtoll(((const struct grid_cell *)b)->at, NULL, 10);
+	int64_t one = strtoll(((const struct grid_cell *)a)->at, NULL, 10),
+			other = strtoll(((const struct grid_cell *)b)->at, NULL, 10);
 	return (one > other) - (one < other);
 }
 

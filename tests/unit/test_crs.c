@@ -45,11 +45,14 @@ static void test_codes(void **state)
 	static const struct {
 		const char *text, *id;
 		bool geographic;
-	} known[] = {{"EPSG:4326", "EPSG:4326", true},   {"EPSG:3857", "EPSG:3857", false},
-	             {"EPSG:5070", "EPSG:5070", false},  {"EPSG:26914", "EPSG:26914", false},
-	             {"OGC:CRS84", "OGC:CRS84", true},   {"urn:ogc:def:crs:OGC:1.3:CRS84", "OGC:CRS84", true},
-	             {"urn:ogc:def:crs:EPSG::4326", "EPSG:4326", true},
-	             {"http://www.opengis.net/def/crs/EPSG/0/4269", "EPSG:4269", true}};
+	} known[] = {{"EPSG:4326", "EPSG:4326", true},
+				 {"EPSG:3857", "EPSG:3857", false},
+				 {"EPSG:5070", "EPSG:5070", false},
+				 {"EPSG:26914", "EPSG:26914", false},
+				 {"OGC:CRS84", "OGC:CRS84", true},
+				 {"urn:ogc:def:crs:OGC:1.3:CRS84", "OGC:CRS84", true},
+				 {"urn:ogc:def:crs:EPSG::4326", "EPSG:4326", true},
+				 {"http://www.opengis.net/def/crs/EPSG/0/4269", "EPSG:4269", true}};
 	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
 		struct crs crs = read_ok(known[i].text);
 		assert_string_equal(crs.id, known[i].id);
@@ -67,8 +70,9 @@ static void test_codes(void **state)
 static void test_unknown(void **state)
 {
 	(void)state;
-	static const char *const bad[] = {"EPSG:99999", "", "nonsense", "/etc/passwd", "http://127.0.0.1:1/crs", "{}", "EPSG:",
-	                                  "GEOGCS[\"broken\"", "{\"type\": 1}", "/vsicurl/http://127.0.0.1:1/x:y"};
+	static const char *const bad[] = {
+		"EPSG:99999", "",      "nonsense",          "/etc/passwd",   "http://127.0.0.1:1/crs",
+		"{}",         "EPSG:", "GEOGCS[\"broken\"", "{\"type\": 1}", "/vsicurl/http://127.0.0.1:1/x:y"};
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		struct crs crs = {0};
 		recloser_error error = {0};
@@ -88,7 +92,7 @@ static void test_bounds(void **state)
 {
 	(void)state;
 	struct crs degrees = read_ok("EPSG:4326"), utm = read_ok("EPSG:26914"), albers = read_ok("EPSG:5070"),
-	           mercator = read_ok("EPSG:3857");
+			   mercator = read_ok("EPSG:3857");
 	static const double world[4] = {-180, -90, 180, 90};
 	assert_memory_equal(degrees.bounds, world, sizeof world);
 	assert_true(inside(&utm, 620000, 3300000));
@@ -112,7 +116,7 @@ static void test_same(void **state)
 	(void)state;
 	struct crs epsg = read_ok("EPSG:4326"), ogc = read_ok("OGC:CRS84"), nad83 = read_ok("EPSG:4269"), none = {0};
 	struct crs wkt = read_ok("GEOGCS[\"WGS 84\",DATUM[\"WGS_1984\",SPHEROID[\"WGS 84\",6378137,298.257223563]],"
-	                         "PRIMEM[\"Greenwich\",0],UNIT[\"degree\",0.0174532925199433]]");
+							 "PRIMEM[\"Greenwich\",0],UNIT[\"degree\",0.0174532925199433]]");
 	assert_true(crs_same(&epsg, &ogc));
 	assert_true(crs_same(&epsg, &wkt));
 	assert_false(crs_same(&epsg, &nad83));
@@ -140,12 +144,12 @@ static void test_wkt(void **state)
 		uint32_t types;
 		int32_t srid;
 	} good[] = {{"POINT (1.5 -2)", 1u << 0, 0},
-	            {" SRID=4326;POINT(1.5 -2)", 1u << 0, 4326},
-	            {"point z (1.5 -2 3)", 1u << 8, 0},
-	            {"POINT (1.5 -2 3)", 1u << 8, 0},
-	            {"LINESTRING M (1.5 -2 5, 3 4 6)", 1u << 17, 0},
-	            {"MULTIPOLYGON (((1.5 -2, 3 -2, 3 4, 1.5 -2)))", 1u << 5, 0},
-	            {"GEOMETRYCOLLECTION (POINT (1.5 -2), LINESTRING (3 4, 5 6))\n", 1u << 6, 0}};
+				{" SRID=4326;POINT(1.5 -2)", 1u << 0, 4326},
+				{"point z (1.5 -2 3)", 1u << 8, 0},
+				{"POINT (1.5 -2 3)", 1u << 8, 0},
+				{"LINESTRING M (1.5 -2 5, 3 4 6)", 1u << 17, 0},
+				{"MULTIPOLYGON (((1.5 -2, 3 -2, 3 4, 1.5 -2)))", 1u << 5, 0},
+				{"GEOMETRYCOLLECTION (POINT (1.5 -2), LINESTRING (3 4, 5 6))\n", 1u << 6, 0}};
 	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
 		const char *wrong = geometry_from_wkt(good[i].text, strlen(good[i].text), &wkb, &count, &srid);
 		if (wrong)
@@ -157,9 +161,19 @@ static void test_wkt(void **state)
 		assert_true(facts.standard && facts.minimum[0] == 1.5 && facts.minimum[1] == -2);
 		free(wkb);
 	}
-	static const char *const bad[] = {"", "POINT", "POINT (1)", "POINT (1 2", "POINT (1x 2)", "POINT (1 2) rest", "CIRCLE (1 2 3)",
-	                                  "SRID=;POINT(1 2)", "SRID=99999999999;POINT(1 2)", "POINT (1,2)", "POINT (0x10 2)",
-	                                  "POINT (1e 2)", "LINESTRING (1 2, 3)"};
+	static const char *const bad[] = {"",
+									  "POINT",
+									  "POINT (1)",
+									  "POINT (1 2",
+									  "POINT (1x 2)",
+									  "POINT (1 2) rest",
+									  "CIRCLE (1 2 3)",
+									  "SRID=;POINT(1 2)",
+									  "SRID=99999999999;POINT(1 2)",
+									  "POINT (1,2)",
+									  "POINT (0x10 2)",
+									  "POINT (1e 2)",
+									  "LINESTRING (1 2, 3)"};
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
 		if (!geometry_from_wkt(bad[i], strlen(bad[i]), &wkb, &count, &srid)) {
 			fail_msg("%s was understood", bad[i]);
@@ -188,12 +202,12 @@ static void test_linearize(void **state)
 		const char *text;
 		uint32_t types;
 	} curves[] = {{"CIRCULARSTRING (0 0, 1 1, 2 0)", 1u << 1},
-	              {"CURVEPOLYGON (CIRCULARSTRING (0 0, 2 2, 4 0, 2 -2, 0 0))", 1u << 2},
-	              {"TIN (((0 0, 1 0, 0 1, 0 0)))", 1u << 5},
-	              {"POLYHEDRALSURFACE Z (((0 0 0, 1 0 0, 0 1 1, 0 0 0)))", 1u << 13},
-	              {"TRIANGLE ((0 0, 1 0, 0 1, 0 0))", 1u << 2},
-	              {"GEOMETRYCOLLECTION (CIRCULARSTRING (0 0, 1 1, 2 0), TIN (((0 0, 1 0, 0 1, 0 0))))", 1u << 6},
-	              {"MULTICURVE (CIRCULARSTRING (0 0, 1 1, 2 0), (3 3, 4 4))", 1u << 4}};
+				  {"CURVEPOLYGON (CIRCULARSTRING (0 0, 2 2, 4 0, 2 -2, 0 0))", 1u << 2},
+				  {"TIN (((0 0, 1 0, 0 1, 0 0)))", 1u << 5},
+				  {"POLYHEDRALSURFACE Z (((0 0 0, 1 0 0, 0 1 1, 0 0 0)))", 1u << 13},
+				  {"TRIANGLE ((0 0, 1 0, 0 1, 0 0))", 1u << 2},
+				  {"GEOMETRYCOLLECTION (CIRCULARSTRING (0 0, 1 1, 2 0), TIN (((0 0, 1 0, 0 1, 0 0))))", 1u << 6},
+				  {"MULTICURVE (CIRCULARSTRING (0 0, 1 1, 2 0), (3 3, 4 4))", 1u << 4}};
 	for (size_t i = 0; i < sizeof curves / sizeof curves[0]; i++) {
 		size_t count, out_count;
 		uint8_t *wkb = from_wkt(curves[i].text, &count), *out;
@@ -246,7 +260,8 @@ static void test_transform(void **state)
 	(void)state;
 	/* x is east on both sides, also for EPSG:4326, whose own order is north first. */
 	struct crs degrees = read_ok("EPSG:4326"), mercator = read_ok("EPSG:3857"), utm = read_ok("EPSG:26914");
-	struct transform *to = transform_new(degrees.projjson, mercator.projjson), *back = transform_new(utm.projjson, degrees.projjson);
+	struct transform *to = transform_new(degrees.projjson, mercator.projjson),
+					 *back = transform_new(utm.projjson, degrees.projjson);
 	assert_non_null(to);
 	assert_non_null(back);
 	uint8_t point[WKB_POINT_BYTES], *out;
@@ -285,7 +300,8 @@ static void *transform_many(void *argument)
 			work->wrong++;
 			continue;
 		}
-		if (wkb_walk(out, count, &facts) != WKB_SOUND || fabs(facts.minimum[0] - 6378137 * ((-97 + i * 0.001) * M_PI / 180)) > 1e-4)
+		if (wkb_walk(out, count, &facts) != WKB_SOUND ||
+			fabs(facts.minimum[0] - 6378137 * ((-97 + i * 0.001) * M_PI / 180)) > 1e-4)
 			work->wrong++;
 		free(out);
 	}
@@ -313,9 +329,9 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_codes),     cmocka_unit_test(test_unknown),   cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_same),      cmocka_unit_test(test_wkt),       cmocka_unit_test(test_linearize),
-		cmocka_unit_test(test_valid),     cmocka_unit_test(test_on_surface), cmocka_unit_test(test_transform),
+		cmocka_unit_test(test_codes),   cmocka_unit_test(test_unknown),    cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_same),    cmocka_unit_test(test_wkt),        cmocka_unit_test(test_linearize),
+		cmocka_unit_test(test_valid),   cmocka_unit_test(test_on_surface), cmocka_unit_test(test_transform),
 		cmocka_unit_test(test_threads),
 	};
 	return cmocka_run_group_tests(tests, start, stop);

@@ -166,8 +166,9 @@ static void test_places(void **state)
 static void test_records_path(void **state)
 {
 	struct bench *b = *state;
-	static const char text[] = "{\"meta\":{\"rows\":[{\"x\":0}]},\"a\":{\"b\":[{\"x\":1}],\"b.c\":[{\"x\":2}]},\"a.d\":[{\"x\":3}],\"n\":5,"
-	                           "\"deep\":{\"er\":{\"list\":[]}}}";
+	static const char text[] =
+		"{\"meta\":{\"rows\":[{\"x\":0}]},\"a\":{\"b\":[{\"x\":1}],\"b.c\":[{\"x\":2}]},\"a.d\":[{\"x\":3}],\"n\":5,"
+		"\"deep\":{\"er\":{\"list\":[]}}}";
 	static const struct {
 		const char *path, *x;
 	} right[] = {{"a.b", "1"}, {"a.b.c", "2"}, {"a.d", "3"}, {"meta.rows", "0"}};
@@ -200,7 +201,8 @@ static void test_refused(void **state)
 	refused(b, "<?xml version=\"1.0\"?><kml/>", "XML", "t.json", "");
 	refused(b, "a,b\n1,2\n", "neither an array nor an object", "line 1, byte offset 0", "format:");
 	refused(b, "42", "neither", "offset 0", "");
-	refused(b, "[{\"a\":1},]", "something other than a value after a comma", "line 1, byte offset 9", "comma before the end");
+	refused(b, "[{\"a\":1},]", "something other than a value after a comma", "line 1, byte offset 9",
+			"comma before the end");
 	refused(b, "[{\"a\":1},\n{\"a\":1,}]", "name in double quotes", "line 2, byte offset 17", "comma before the end");
 	refused(b, "[{\"a\":NaN}]", "no value", "line 1, byte offset 6", "NaN");
 	refused(b, "[{\"a\":1} // no\n]", "after an element", "byte offset 9", "comments");
@@ -234,7 +236,8 @@ static void test_too_many_members(void **state)
 static void test_faults(void **state)
 {
 	struct bench *b = *state;
-	load(b, "[{\"a\":1},\n5,\n{\"a\":2,\"a\":3},\n{\"a\":\"\\ud800x\"},\n{\"a\":\"\\q\"},\n{\"a\":[\"\\q\"],\"b\":1},\nnull,\n{\"a\\q\":1,\"a\":4},{\"a\":\"x\ty\"}]");
+	load(b, "[{\"a\":1},\n5,\n{\"a\":2,\"a\":3},\n{\"a\":\"\\ud800x\"},\n{\"a\":\"\\q\"},\n{\"a\":[\"\\q\"],\"b\":1},\nnull,"
+			"\n{\"a\\q\":1,\"a\":4},{\"a\":\"x\ty\"}]");
 	assert_int_equal(b->grid.rows, 9);
 	FAULT(0, "(null)");
 	FAULT(1, "the record is no object||5");
@@ -278,20 +281,32 @@ static void test_broken_line(void **state)
 static void test_types(void **state)
 {
 	struct bench *b = *state;
-	load(b, "[{\"i\":1,\"d\":1.5,\"b\":true,\"t\":\"x\",\"m\":1,\"id\":\"2\",\"big\":12345678901234567890,\"mix\":9007199254740993,\"ok\":9007199254740992,"
-	        "\"long\":0.12345678901234567,\"n\":null,\"o\":{\"x\": 1},\"exp\":1e3,\"zero\":-0,\"huge\":1e400,\"bm\":true},"
-	        "{\"i\":-9223372036854775808,\"d\":2,\"b\":false,\"t\":null,\"m\":\"1\",\"id\":1,\"big\":1,\"mix\":0.5,\"ok\":0.5,\"long\":1,\"n\":null,\"o\":[1, 2],"
-	        "\"exp\":1.10,\"zero\":1,\"huge\":1,\"bm\":0}]");
+	load(b, "[{\"i\":1,\"d\":1.5,\"b\":true,\"t\":\"x\",\"m\":1,\"id\":\"2\",\"big\":12345678901234567890,\"mix\":"
+			"9007199254740993,\"ok\":9007199254740992,"
+			"\"long\":0.12345678901234567,\"n\":null,\"o\":{\"x\": 1},\"exp\":1e3,\"zero\":-0,\"huge\":1e400,\"bm\":true},"
+			"{\"i\":-9223372036854775808,\"d\":2,\"b\":false,\"t\":null,\"m\":\"1\",\"id\":1,\"big\":1,\"mix\":0.5,\"ok\":0."
+			"5,\"long\":1,\"n\":null,\"o\":[1, 2],"
+			"\"exp\":1.10,\"zero\":1,\"huge\":1,\"bm\":0}]");
 	static const struct {
 		const char *name;
 		enum column_type type;
 		const char *first, *second;
-	} expected[] = {{"i", TYPE_INTEGER, "1", "-9223372036854775808"}, {"d", TYPE_DOUBLE, "1.5", "2"}, {"b", TYPE_BOOLEAN, "true", "false"},
-	                {"t", TYPE_TEXT, "x", "(null)"}, {"m", TYPE_TEXT, "1", "1"}, {"id", TYPE_TEXT, "2", "1"},
-	                {"big", TYPE_TEXT, "12345678901234567890", "1"}, {"mix", TYPE_TEXT, "9007199254740993", "0.5"},
-	                {"ok", TYPE_DOUBLE, "9007199254740992", "0.5"}, {"long", TYPE_TEXT, "0.12345678901234567", "1"},
-	                {"n", TYPE_TEXT, "(null)", "(null)"}, {"o", TYPE_TEXT, "{\"x\": 1}", "[1, 2]"}, {"exp", TYPE_DOUBLE, "1e3", "1.10"},
-	                {"zero", TYPE_DOUBLE, "-0", "1"}, {"huge", TYPE_TEXT, "1e400", "1"}, {"bm", TYPE_TEXT, "true", "0"}};
+	} expected[] = {{"i", TYPE_INTEGER, "1", "-9223372036854775808"},
+					{"d", TYPE_DOUBLE, "1.5", "2"},
+					{"b", TYPE_BOOLEAN, "true", "false"},
+					{"t", TYPE_TEXT, "x", "(null)"},
+					{"m", TYPE_TEXT, "1", "1"},
+					{"id", TYPE_TEXT, "2", "1"},
+					{"big", TYPE_TEXT, "12345678901234567890", "1"},
+					{"mix", TYPE_TEXT, "9007199254740993", "0.5"},
+					{"ok", TYPE_DOUBLE, "9007199254740992", "0.5"},
+					{"long", TYPE_TEXT, "0.12345678901234567", "1"},
+					{"n", TYPE_TEXT, "(null)", "(null)"},
+					{"o", TYPE_TEXT, "{\"x\": 1}", "[1, 2]"},
+					{"exp", TYPE_DOUBLE, "1e3", "1.10"},
+					{"zero", TYPE_DOUBLE, "-0", "1"},
+					{"huge", TYPE_TEXT, "1e400", "1"},
+					{"bm", TYPE_TEXT, "true", "0"}};
 	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
 		if (type_of(b, expected[i].name) != expected[i].type)
 			fail_msg("%s is %s", expected[i].name, "of another type");
@@ -305,7 +320,9 @@ static void test_types(void **state)
 static void test_names_and_texts(void **state)
 {
 	struct bench *b = *state;
-	load(b, "[{\"\\u0061\":\"\\u00e9\\n\\ud83d\\ude00\",\"\":\"\"},{\"a\":\"x\\u0000y\",\"long name \xc3\xa9\":[\"\\u0041\"]}]");
+	load(
+		b,
+		"[{\"\\u0061\":\"\\u00e9\\n\\ud83d\\ude00\",\"\":\"\"},{\"a\":\"x\\u0000y\",\"long name \xc3\xa9\":[\"\\u0041\"]}]");
 	columns_are(b, "a  long name \xc3\xa9");
 	CELL(0, "a", "\xc3\xa9\n\xf0\x9f\x98\x80");
 	CELL(0, "", "");
@@ -338,8 +355,11 @@ static struct wkb_facts facts_of(struct bench *b, size_t row, enum wkb_fault exp
 static void test_geojson_columns(void **state)
 {
 	struct bench *b = *state;
-	load(b, FEATURES("{\"type\":\"Feature\",\"id\":\"w1\",\"properties\":{\"b\":1},\"geometry\":null,\"tippecanoe\":{},\"bbox\":[1]},"
-	                 "{\"type\":\"Feature\",\"properties\":null},{\"type\":\"Feature\",\"id\":2,\"properties\":{\"a\":true}}"));
+	load(
+		b,
+		FEATURES(
+			"{\"type\":\"Feature\",\"id\":\"w1\",\"properties\":{\"b\":1},\"geometry\":null,\"tippecanoe\":{},\"bbox\":[1]},"
+			"{\"type\":\"Feature\",\"properties\":null},{\"type\":\"Feature\",\"id\":2,\"properties\":{\"a\":true}}"));
 	columns_are(b, "b a feature_id geometry");
 	assert_int_equal(b->source->facts.geometry_column, 3);
 	assert_int_equal(b->source->columns[3].type, CELL_GEOMETRY);
@@ -352,7 +372,8 @@ static void test_geojson_columns(void **state)
 	CELL(0, "geometry", "(null)");
 	assert_int_equal(b->source->facts.notes.count, 1);
 	assert_non_null(strstr(b->source->facts.notes.at[0], "tippecanoe"));
-	load(b, FEATURES("{\"type\":\"Feature\",\"id\":1,\"properties\":{\"feature_id\":5,\"geometry\":\"g\"},\"geometry\":{\"type\":\"Point\",\"coordinates\":[1,2]}}"));
+	load(b, FEATURES("{\"type\":\"Feature\",\"id\":1,\"properties\":{\"feature_id\":5,\"geometry\":\"g\"},\"geometry\":{"
+					 "\"type\":\"Point\",\"coordinates\":[1,2]}}"));
 	columns_are(b, "feature_id geometry feature_geometry");
 	CELL(0, "feature_id", "5");
 	CELL(0, "geometry", "g");
@@ -364,7 +385,7 @@ static void test_geojson_columns(void **state)
 	assert_int_equal(b->grid.rows, 0);
 	/* Features also as lines, alone and in a bare array. */
 	static const char *const others[] = {FEATURE("null") "\n" FEATURE("null"), "[" FEATURE("null") "," FEATURE("null") "]",
-	                                     "\x1e" FEATURE("null") "\n\x1e" FEATURE("null") "\n"};
+										 "\x1e" FEATURE("null") "\n\x1e" FEATURE("null") "\n"};
 	for (size_t i = 0; i < 3; i++) {
 		load(b, others[i]);
 		columns_are(b, "a geometry");
@@ -378,14 +399,38 @@ static void test_geojson_columns(void **state)
 static void test_geojson_faults(void **state)
 {
 	struct bench *b = *state;
-	load(b, FEATURES(FEATURE("{\"type\":\"Point\",\"coordinates\":[1]}") "," FEATURE("{\"type\":\"Circle\",\"coordinates\":[1,2]}") "," FEATURE(
-	             "{\"coordinates\":[1,2]}") "," FEATURE("5") "," FEATURE("{\"type\":\"LineString\",\"coordinates\":[1,2]}") "," FEATURE(
-	             "{\"type\":\"Point\",\"coordinates\":[\"1\",2]}") "," FEATURE("{\"type\":\"Point\",\"coordinates\":[1,2,3,4]}") ",{\"type\":\"Feature\",\"properties\":7},"
-	         "{\"properties\":{\"a\":2}},{\"type\":\"Feature\",\"properties\":{},\"properties\":{}}," FEATURE("{\"type\":\"Point\",\"type\":\"Point\",\"coordinates\":[1,2]}")));
-	static const char *const faults[] = {"fewer than two numbers|geometry|{\"type\":\"Point\",\"coordinates\":[1]}", "of no type that GeoJSON has|geometry|",
-	                                     "of no type that GeoJSON has|geometry|", "the geometry is no object|geometry|5", "no array of numbers|geometry|",
-	                                     "a coordinate in the geometry is no number|geometry|", "more than three numbers|geometry|",
-	                                     "properties are no object||", "no GeoJSON feature||", "member twice||", "member twice|geometry|"};
+	load(b, FEATURES(FEATURE("{\"type\":\"Point\",\"coordinates\":[1]}") "," FEATURE("{\"type\":\"Circle\",\"coordinates\":["
+																					 "1,2]}") "," FEATURE("{\"coordinates\":"
+																										  "[1,2]}") "," FEATURE("5") "," FEATURE(
+				"{\"type\":\"LineString\",\"coordinates\":[1,2]}") "," FEATURE("{\"type\":\"Point\",\"coordinates\":[\"1\","
+																			   "2]}") "," FEATURE("{\"type\":\"Point\","
+																								  "\"coordinates\":[1,2,3,4]"
+																								  "}") ",{\"type\":"
+																									   "\"Feature\","
+																									   "\"properties\":7},"
+																									   "{\"properties\":{"
+																									   "\"a\":2}},{\"type\":"
+																									   "\"Feature\","
+																									   "\"properties\":{},"
+																									   "\"properties\":{}}"
+																									   "," FEATURE(
+																										   "{\"type\":"
+																										   "\"Point\","
+																										   "\"type\":"
+																										   "\"Point\","
+																										   "\"coordinates\":"
+																										   "[1,2]}")));
+	static const char *const faults[] = {"fewer than two numbers|geometry|{\"type\":\"Point\",\"coordinates\":[1]}",
+										 "of no type that GeoJSON has|geometry|",
+										 "of no type that GeoJSON has|geometry|",
+										 "the geometry is no object|geometry|5",
+										 "no array of numbers|geometry|",
+										 "a coordinate in the geometry is no number|geometry|",
+										 "more than three numbers|geometry|",
+										 "properties are no object||",
+										 "no GeoJSON feature||",
+										 "member twice||",
+										 "member twice|geometry|"};
 	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
 		if (!strstr(grid_fixed(&b->grid, i, SOURCE_FAULT), faults[i]))
 			fail_msg("row %zu: %s", i, grid_fixed(&b->grid, i, SOURCE_FAULT));
@@ -407,12 +452,15 @@ static void test_geometries(void **state)
 		{"{\"type\":\"LineString\",\"coordinates\":[]}", "LINESTRING EMPTY", WKB_EMPTY},
 		{"{\"type\":\"LineString\",\"coordinates\":[[1,2],[3,4]]}", "LINESTRING (1 2, 3 4)", WKB_SOUND},
 		{"{\"type\":\"Polygon\",\"coordinates\":[[[0,0],[4,0],[0,4],[0,0]],[[1,1],[2,1],[1,2],[1,1]]]}",
-	     "POLYGON ((0 0, 4 0, 0 4, 0 0), (1 1, 2 1, 1 2, 1 1))", WKB_SOUND},
+		 "POLYGON ((0 0, 4 0, 0 4, 0 0), (1 1, 2 1, 1 2, 1 1))", WKB_SOUND},
 		{"{\"type\":\"MultiPoint\",\"coordinates\":[[1,2],[3,4]]}", "MULTIPOINT ((1 2), (3 4))", WKB_SOUND},
-		{"{\"type\":\"MultiLineString\",\"coordinates\":[[[1,2],[3,4]],[[5,6],[7,8]]]}", "MULTILINESTRING ((1 2, 3 4), (5 6, 7 8))", WKB_SOUND},
-		{"{\"type\":\"MultiPolygon\",\"coordinates\":[[[[0,0],[4,0],[0,4],[0,0]]],[]]}", "MULTIPOLYGON (((0 0, 4 0, 0 4, 0 0)), EMPTY)", WKB_SOUND},
-		{"{\"type\":\"GeometryCollection\",\"geometries\":[{\"type\":\"Point\",\"coordinates\":[1,2]},{\"type\":\"MultiPoint\",\"coordinates\":[[3,4]]}]}",
-	     "GEOMETRYCOLLECTION (POINT (1 2), MULTIPOINT ((3 4)))", WKB_SOUND},
+		{"{\"type\":\"MultiLineString\",\"coordinates\":[[[1,2],[3,4]],[[5,6],[7,8]]]}",
+		 "MULTILINESTRING ((1 2, 3 4), (5 6, 7 8))", WKB_SOUND},
+		{"{\"type\":\"MultiPolygon\",\"coordinates\":[[[[0,0],[4,0],[0,4],[0,0]]],[]]}",
+		 "MULTIPOLYGON (((0 0, 4 0, 0 4, 0 0)), EMPTY)", WKB_SOUND},
+		{"{\"type\":\"GeometryCollection\",\"geometries\":[{\"type\":\"Point\",\"coordinates\":[1,2]},{\"type\":"
+		 "\"MultiPoint\",\"coordinates\":[[3,4]]}]}",
+		 "GEOMETRYCOLLECTION (POINT (1 2), MULTIPOINT ((3 4)))", WKB_SOUND},
 		{"{\"type\":\"GeometryCollection\",\"geometries\":[]}", "GEOMETRYCOLLECTION EMPTY", WKB_EMPTY},
 		{"{\"type\":\"Polygon\",\"coordinates\":[[[0,0],[4,0],[0,4]]]}", NULL, WKB_RING},
 		{"{\"type\":\"Point\",\"coordinates\":[1e999,2]}", NULL, WKB_NOT_FINITE},
@@ -508,7 +556,8 @@ static void test_cases(void **state)
 
 	load_path(b, grid_case("42-json-mixed-property/mix.geojson", path, sizeof path), 1);
 	assert_int_equal(type_of(b, "note"), TYPE_TEXT);
-	static const char *const notes[] = {"42", "astring", "{\n     \"nested\": 75\n    }", "[\n     1,\n     2\n    ]", "true", "(null)", "3.5"};
+	static const char *const notes[] = {
+		"42", "astring", "{\n     \"nested\": 75\n    }", "[\n     1,\n     2\n    ]", "true", "(null)", "3.5"};
 	for (size_t i = 0; i < 7; i++)
 		CELL(i, "note", notes[i]);
 
@@ -540,7 +589,8 @@ static const char *next_cell(FILE *file, char **buffer, size_t *count)
 
 static void compare_with_python(struct bench *b, const char *path, const char *member)
 {
-	FILE *file = popen(arena_printf(b->arena, "python3 '%s/unit/json_expected.py' '%s' %s", TEST_SOURCE_DIR, path, member), "r");
+	FILE *file =
+		popen(arena_printf(b->arena, "python3 '%s/unit/json_expected.py' '%s' %s", TEST_SOURCE_DIR, path, member), "r");
 	size_t columns = b->source->column_count - (b->source->facts.geometry_column >= 0), count;
 	char *buffer = NULL;
 	assert_non_null(file);
@@ -573,11 +623,14 @@ static void test_real(void **state)
 		const char *file, *member;
 		size_t rows;
 		bool geojson;
-	} files[] = {{"commongrid/pricing-nodes.json", "", 4065, false}, {"australia/australia_power_plants.geo.json", "", 536, true},
-	             {"eia860-2012-geojson/coal.geojson", "", 0, true}, {"eia860-2012-geojson/solar.geojson", "", 0, true},
-	             {"duckdb-fixtures/json/sample_utf8_bom.json", "users", 3, false}, {"geopandas/null_geom.geojson", "", 2, true},
-	             {"grid-intel-lines/transmission_lines.geojson", "", 1095, true},
-	             {"aep-ohio/aep_ohio_transmission_upgrades_points.geojson", "", 0, true}};
+	} files[] = {{"commongrid/pricing-nodes.json", "", 4065, false},
+				 {"australia/australia_power_plants.geo.json", "", 536, true},
+				 {"eia860-2012-geojson/coal.geojson", "", 0, true},
+				 {"eia860-2012-geojson/solar.geojson", "", 0, true},
+				 {"duckdb-fixtures/json/sample_utf8_bom.json", "users", 3, false},
+				 {"geopandas/null_geom.geojson", "", 2, true},
+				 {"grid-intel-lines/transmission_lines.geojson", "", 1095, true},
+				 {"aep-ohio/aep_ohio_transmission_upgrades_points.geojson", "", 0, true}};
 	bool python = system("python3 -c 'import json' >/dev/null 2>&1") == 0;
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
 		char path[600];
@@ -610,8 +663,11 @@ static void test_threads(void **state)
 		static size_t offsets[ROWS];
 		for (int i = 0; i < ROWS; i++) {
 			offsets[i] = text.length;
-			text_addf(&text, form == 2 ? "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[%d,1]},\"properties\":{\"a\":\"\\u0041%d\"%s}}"
-			                           : "{\"b\":%d,\"a\":\"\\u0041%d\"%s}", i, i, i % 5 ? "" : ",\"c\":[1]");
+			text_addf(&text,
+					  form == 2 ? "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[%d,1]},"
+								  "\"properties\":{\"a\":\"\\u0041%d\"%s}}"
+								: "{\"b\":%d,\"a\":\"\\u0041%d\"%s}",
+					  i, i, i % 5 ? "" : ",\"c\":[1]");
 			if (form != 1 && i + 1 < ROWS)
 				text_add(&text, ",");
 			text_add(&text, "\n");
@@ -628,7 +684,9 @@ static void test_threads(void **state)
 				CELL((size_t)i, "a", expected);
 				CELL((size_t)i, "c", i % 5 ? "(null)" : "[1]");
 				assert_int_equal(atoi(grid_fixed(&b->grid, (size_t)i, SOURCE_ROW)), i + 1);
-				assert_int_equal(atoi(grid_fixed(&b->grid, (size_t)i, SOURCE_LINE)), i + (form == 0 ? 2 : form == 1 ? 1 : 3));
+				assert_int_equal(atoi(grid_fixed(&b->grid, (size_t)i, SOURCE_LINE)), i + (form == 0   ? 2
+																						  : form == 1 ? 1
+																									  : 3));
 				assert_int_equal(atoi(grid_fixed(&b->grid, (size_t)i, SOURCE_OFFSET)), (int)offsets[i]);
 			}
 		}
@@ -639,10 +697,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_places),        TEST(test_records_path),   TEST(test_refused), TEST(test_too_many_members), TEST(test_faults),
-		TEST(test_broken_line),   TEST(test_types),          TEST(test_names_and_texts), TEST(test_geojson_columns),
-		TEST(test_geojson_faults), TEST(test_geometries),    TEST(test_crs_member), TEST(test_cases), TEST(test_real),
-		TEST(test_threads),
+		TEST(test_places),          TEST(test_records_path),   TEST(test_refused),    TEST(test_too_many_members),
+		TEST(test_faults),          TEST(test_broken_line),    TEST(test_types),      TEST(test_names_and_texts),
+		TEST(test_geojson_columns), TEST(test_geojson_faults), TEST(test_geometries), TEST(test_crs_member),
+		TEST(test_cases),           TEST(test_real),           TEST(test_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,10 +36,23 @@ static void test_right(void **state)
 	static const struct {
 		const char *text;
 		enum value_kind kind;
-	} right[] = {{"null", VALUE_NULL}, {"true", VALUE_TRUE}, {" false ", VALUE_FALSE}, {"0", VALUE_INTEGER}, {"-0", VALUE_INTEGER},
-	             {"12", VALUE_INTEGER}, {"1.5", VALUE_NUMBER}, {"-1.5e+10", VALUE_NUMBER}, {"1E5", VALUE_NUMBER}, {"\"\"", VALUE_TEXT},
-	             {"\"a\\n\\u00e9\"", VALUE_TEXT}, {"[]", VALUE_ARRAY}, {"[ ]", VALUE_ARRAY}, {"[1,[2,{}]]", VALUE_ARRAY},
-	             {"{}", VALUE_OBJECT}, {"{\"a\": {\"b\" : [ ] } , \"c\":1}", VALUE_OBJECT}, {"\r\n\t 1", VALUE_INTEGER}};
+	} right[] = {{"null", VALUE_NULL},
+				 {"true", VALUE_TRUE},
+				 {" false ", VALUE_FALSE},
+				 {"0", VALUE_INTEGER},
+				 {"-0", VALUE_INTEGER},
+				 {"12", VALUE_INTEGER},
+				 {"1.5", VALUE_NUMBER},
+				 {"-1.5e+10", VALUE_NUMBER},
+				 {"1E5", VALUE_NUMBER},
+				 {"\"\"", VALUE_TEXT},
+				 {"\"a\\n\\u00e9\"", VALUE_TEXT},
+				 {"[]", VALUE_ARRAY},
+				 {"[ ]", VALUE_ARRAY},
+				 {"[1,[2,{}]]", VALUE_ARRAY},
+				 {"{}", VALUE_OBJECT},
+				 {"{\"a\": {\"b\" : [ ] } , \"c\":1}", VALUE_OBJECT},
+				 {"\r\n\t 1", VALUE_INTEGER}};
 	for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
 		struct json_scan scan;
 		struct value value;
@@ -53,9 +66,44 @@ static void test_right(void **state)
 static void test_wrong(void **state)
 {
 	(void)state;
-	static const char *const wrong[] = {"", " ", "nul", "True", "NaN", "-Infinity", "+1", ".5", "1.", "01", "-", "1e", "1e+", "0x10", "'a'",
-	                                    "\"a", "\"a\\", "\"a\\\"", "[1,]", "[1 2]", "[,1]", "[", "[1", "{", "{\"a\"}", "{\"a\":}", "{\"a\":1,}",
-	                                    "{a:1}", "{\"a\":1 \"b\":2}", "{1:2}", "// c\n1", "[1 /* c */]", "1 2", "]", "}", "\xef\xbb\xbf" "1", "\f1"};
+	static const char *const wrong[] = {"",
+										" ",
+										"nul",
+										"True",
+										"NaN",
+										"-Infinity",
+										"+1",
+										".5",
+										"1.",
+										"01",
+										"-",
+										"1e",
+										"1e+",
+										"0x10",
+										"'a'",
+										"\"a",
+										"\"a\\",
+										"\"a\\\"",
+										"[1,]",
+										"[1 2]",
+										"[,1]",
+										"[",
+										"[1",
+										"{",
+										"{\"a\"}",
+										"{\"a\":}",
+										"{\"a\":1,}",
+										"{a:1}",
+										"{\"a\":1 \"b\":2}",
+										"{1:2}",
+										"// c\n1",
+										"[1 /* c */]",
+										"1 2",
+										"]",
+										"}",
+										"\xef\xbb\xbf"
+										"1",
+										"\f1"};
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
 		struct json_scan scan;
 		struct value value;
@@ -136,7 +184,10 @@ static void test_texts(void **state)
 	unescaped_is("\"\\u0041\\u00e9\\u20AC\\ud83D\\ude00\"", "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", NULL);
 	unescaped_is("\"\\ud83d\"", "\xef\xbf\xbd", "a broken \\u escape inside a text");
 	unescaped_is("\"\\ude00\\ud83d\"", "\xef\xbf\xbd\xef\xbf\xbd", "a broken \\u escape inside a text");
-	unescaped_is("\"\\ud83d\\u0041\"", "\xef\xbf\xbd" "A", "a broken \\u escape inside a text");
+	unescaped_is("\"\\ud83d\\u0041\"",
+				 "\xef\xbf\xbd"
+				 "A",
+				 "a broken \\u escape inside a text");
 	unescaped_is("\"\\u00g1\"", "?00g1", "a broken \\u escape inside a text");
 	unescaped_is("\"\\x41\"", "?x41", "an unknown escape inside a text");
 	unescaped_is("\"\\\xc3\xa9\"", "?\xc3\xa9", "an unknown escape inside a text");
@@ -158,9 +209,24 @@ static struct value number(const char *text)
 static void test_doubles(void **state)
 {
 	(void)state;
-	static const char *const texts[] = {"0", "-0", "1", "-1.5", "0.1", "1e22", "1e23", "9007199254740993", "-97.123456789012345",
-	                                    "5e-324", "2.2250738585072014e-308", "1.7976931348623157e308", "0.000001", "123456789e-3",
-	                                    "146.24896407899996", "1e-400", "4.35", "100e0"};
+	static const char *const texts[] = {"0",
+										"-0",
+										"1",
+										"-1.5",
+										"0.1",
+										"1e22",
+										"1e23",
+										"9007199254740993",
+										"-97.123456789012345",
+										"5e-324",
+										"2.2250738585072014e-308",
+										"1.7976931348623157e308",
+										"0.000001",
+										"123456789e-3",
+										"146.24896407899996",
+										"1e-400",
+										"4.35",
+										"100e0"};
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		struct value value = number(texts[i]);
 		double expected = strtod(texts[i], NULL), got = value_double(&value);
@@ -176,11 +242,26 @@ static void test_exact(void **state)
 	static const struct {
 		const char *text;
 		bool exact;
-	} cases[] = {{"0", true}, {"-0.00", true}, {"1.10", true}, {"1e3", true}, {"0.1", true}, {"33.458665000000003", true},
-	             {"22846.450805761062", true}, {"0.12345678901234567", false}, {"9007199254740992", true}, {"9007199254740993", false},
-	             {"2305843009223239036", false}, {"2305843009213693952", true}, {"100000000000000000000", true}, {"1e400", false},
-	             {"1e-400", false}, {"5e-324", true}, {"3e-324", false}, {"0.1000000000000000055511151231257827021181583404541015625", true},
-	             {"0.1000000000000000055511151231257827021181583404541015624", false}, {"123456789012345000000000000000e-15", true}};
+	} cases[] = {{"0", true},
+				 {"-0.00", true},
+				 {"1.10", true},
+				 {"1e3", true},
+				 {"0.1", true},
+				 {"33.458665000000003", true},
+				 {"22846.450805761062", true},
+				 {"0.12345678901234567", false},
+				 {"9007199254740992", true},
+				 {"9007199254740993", false},
+				 {"2305843009223239036", false},
+				 {"2305843009213693952", true},
+				 {"100000000000000000000", true},
+				 {"1e400", false},
+				 {"1e-400", false},
+				 {"5e-324", true},
+				 {"3e-324", false},
+				 {"0.1000000000000000055511151231257827021181583404541015625", true},
+				 {"0.1000000000000000055511151231257827021181583404541015624", false},
+				 {"123456789012345000000000000000e-15", true}};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct value value = number(cases[i].text);
 		if (value_exact(&value) != cases[i].exact)
@@ -202,9 +283,16 @@ static void test_integers(void **state)
 		const char *text;
 		bool fits;
 		int64_t value;
-	} cases[] = {{"0", true, 0}, {"-1", true, -1}, {"-0", false, 0}, {"9223372036854775807", true, INT64_MAX},
-	             {"9223372036854775808", false, 0}, {"-9223372036854775808", true, INT64_MIN}, {"-9223372036854775809", false, 0},
-	             {"99999999999999999999", false, 0}, {"1.0", false, 0}, {"2305843009223239037", true, 2305843009223239037}};
+	} cases[] = {{"0", true, 0},
+				 {"-1", true, -1},
+				 {"-0", false, 0},
+				 {"9223372036854775807", true, INT64_MAX},
+				 {"9223372036854775808", false, 0},
+				 {"-9223372036854775808", true, INT64_MIN},
+				 {"-9223372036854775809", false, 0},
+				 {"99999999999999999999", false, 0},
+				 {"1.0", false, 0},
+				 {"2305843009223239037", true, 2305843009223239037}};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct value value = number(cases[i].text);
 		int64_t got = 0;
@@ -217,9 +305,9 @@ static void test_integers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_right), cmocka_unit_test(test_wrong), cmocka_unit_test(test_hints),
-		cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_texts), cmocka_unit_test(test_doubles),
-		cmocka_unit_test(test_exact), cmocka_unit_test(test_integers),
+		cmocka_unit_test(test_right),        cmocka_unit_test(test_wrong),    cmocka_unit_test(test_hints),
+		cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_texts),    cmocka_unit_test(test_doubles),
+		cmocka_unit_test(test_exact),        cmocka_unit_test(test_integers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

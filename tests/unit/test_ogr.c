@@ -40,7 +40,8 @@ struct bench {
 
 /* Stand-ins for the readers that are not linked. */
 static const char *stood_in;
-static recloser_status stand_in(const char *reader, const struct source_request *request, size_t *count, recloser_error *error)
+static recloser_status stand_in(const char *reader, const struct source_request *request, size_t *count,
+								recloser_error *error)
 {
 	stood_in = reader;
 	*count = 0;
@@ -48,13 +49,15 @@ static recloser_status stand_in(const char *reader, const struct source_request 
 		return error_set(error, RECLOSER_IO, "test", "not readable");
 	return RECLOSER_OK;
 }
-recloser_status parquet_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count, recloser_error *error)
+recloser_status parquet_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
+							 recloser_error *error)
 {
 	(void)arena;
 	(void)out;
 	return stand_in("parquet", request, count, error);
 }
-recloser_status xlsx_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count, recloser_error *error)
+recloser_status xlsx_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
+						  recloser_error *error)
 {
 	(void)arena;
 	(void)out;
@@ -136,7 +139,8 @@ static void refused(struct bench *b, const char *path, const char *what, const c
 
 static void columns_are(struct bench *b, const char *expected)
 {
-	static const char *const types[] = {"text", "integer", "double", "boolean", "date", "timestamp", "timestamptz", "time", "blob", "geometry"};
+	static const char *const types[] = {"text",      "integer",     "double", "boolean", "date",
+										"timestamp", "timestamptz", "time",   "blob",    "geometry"};
 	struct text text = text_on(b->arena);
 	for (size_t i = 0; i < b->source->column_count; i++)
 		text_addf(&text, "%s%s:%s", i ? " " : "", b->source->columns[i].name, types[b->source->columns[i].type]);
@@ -274,8 +278,14 @@ static void test_layers(void **state)
 		const char *wanted[2];
 		size_t count;
 		const char *values;
-	} right[] = {{{"plants"}, 1, "0"},  {{"PLANTS "}, 1, "0"}, {{"*2021"}, 1, "2"}, {{"3"}, 1, "2"},        {{"notes"}, 1, "3"},
-	             {{"*"}, 1, "0123"},    {{"lines 2021", "plants"}, 2, "20"},       {{"plants", "1"}, 2, "0"}};
+	} right[] = {{{"plants"}, 1, "0"},
+				 {{"PLANTS "}, 1, "0"},
+				 {{"*2021"}, 1, "2"},
+				 {{"3"}, 1, "2"},
+				 {{"notes"}, 1, "3"},
+				 {{"*"}, 1, "0123"},
+				 {{"lines 2021", "plants"}, 2, "20"},
+				 {{"plants", "1"}, 2, "0"}};
 	for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
 		memcpy(wanted, right[i].wanted, sizeof right[i].wanted);
 		b->block.layer.count = right[i].count;
@@ -348,17 +358,23 @@ static void test_types(void **state)
 	OGR_Fld_SetSubType(boolean, OFSTBoolean);
 	OGR_L_CreateField(maker.layer, boolean, 1);
 	OGR_Fld_Destroy(boolean);
-	add_row(&maker, "POINT (1 2)", (const char *const[]){"-7", "2305843009223239037", "0.1", "caf\xc3\xa9", "2024-02-29", "2024/02/29 23:59:59.5+00", "AB", "1"});
+	add_row(&maker, "POINT (1 2)",
+			(const char *const[]){"-7", "2305843009223239037", "0.1", "caf\xc3\xa9", "2024-02-29",
+								  "2024/02/29 23:59:59.5+00", "AB", "1"});
 	add_row(&maker, NULL, NULL);
-	add_row(&maker, "POLYGON EMPTY", (const char *const[]){"0", "-9223372036854775808", "-1e300", "", "1969-12-31", "1969/12/31 00:00:00+00", NULL, "0"});
+	add_row(
+		&maker, "POLYGON EMPTY",
+		(const char *const[]){"0", "-9223372036854775808", "-1e300", "", "1969-12-31", "1969/12/31 00:00:00+00", NULL, "0"});
 	finish(&maker);
 	load(b, gpkg);
 	columns_are(b, "i:integer l:integer r:double s:text d:date z:timestamptz b:blob o:boolean geom:geometry");
 	assert_string_equal(b->source->facts.format, "ogr:GPKG");
 	assert_int_equal(b->grid.rows, 3);
 	static const char *const names[] = {"i", "l", "r", "s", "d", "z", "b", "o"};
-	static const char *const first[] = {"-7", "2305843009223239037", "0.10000000000000001", "caf\xc3\xa9", "19782", "1709251199500000", "AB", "true"};
-	static const char *const last[] = {"0", "-9223372036854775808", "-1.0000000000000001e+300", "", "-1", "-86400000000", "(null)", "false"};
+	static const char *const first[] = {
+		"-7", "2305843009223239037", "0.10000000000000001", "caf\xc3\xa9", "19782", "1709251199500000", "AB", "true"};
+	static const char *const last[] = {
+		"0", "-9223372036854775808", "-1.0000000000000001e+300", "", "-1", "-86400000000", "(null)", "false"};
 	for (size_t i = 0; i < 8; i++) {
 		CELL(0, names[i], first[i]);
 		CELL(1, names[i], "(null)");
@@ -371,8 +387,10 @@ static void test_types(void **state)
 	assert_string_equal(grid_fixed(&b->grid, 2, SOURCE_LINE), "(null)");
 	assert_true(noted(b, "\"fid\" is not read"));
 	/* Lists and times of the day, which GeoJSON by GDAL has. */
-	write_text(path, "{\"type\":\"FeatureCollection\",\"features\":[{\"type\":\"Feature\",\"geometry\":null,\"properties\":"
-	                 "{\"n\":[1,-2],\"w\":[1,9007199254740993],\"f\":[0.1,2.5],\"t\":[\"a\\\"b\",\"\\u00e9\\n\"],\"h\":\"12:30:05\"}}]}");
+	write_text(
+		path,
+		"{\"type\":\"FeatureCollection\",\"features\":[{\"type\":\"Feature\",\"geometry\":null,\"properties\":"
+		"{\"n\":[1,-2],\"w\":[1,9007199254740993],\"f\":[0.1,2.5],\"t\":[\"a\\\"b\",\"\\u00e9\\n\"],\"h\":\"12:30:05\"}}]}");
 	b->block.format = "ogr";
 	load(b, path);
 	columns_are(b, "n:text w:text f:text t:text h:time geometry:geometry");
@@ -404,13 +422,16 @@ static void test_feature_id(void **state)
 	assert_string_equal(grid_fixed(&b->grid, 1, SOURCE_ROW), "2");
 }
 
-static void times_are(struct bench *b, const char *first, const char *second, const char *type, const char *expected_first, const char *expected_second)
+static void times_are(struct bench *b, const char *first, const char *second, const char *type, const char *expected_first,
+					  const char *expected_second)
 {
 	const char *path = in(b, "times.geojson");
-	write_text(path, arena_printf(b->arena, "{\"type\":\"FeatureCollection\",\"features\":["
-	                                        "{\"type\":\"Feature\",\"geometry\":null,\"properties\":{\"t\":\"%s\"}},"
-	                                        "{\"type\":\"Feature\",\"geometry\":null,\"properties\":{\"t\":null}},"
-	                                        "{\"type\":\"Feature\",\"geometry\":null,\"properties\":{\"t\":\"%s\"}}]}", first, second));
+	write_text(path, arena_printf(b->arena,
+								  "{\"type\":\"FeatureCollection\",\"features\":["
+								  "{\"type\":\"Feature\",\"geometry\":null,\"properties\":{\"t\":\"%s\"}},"
+								  "{\"type\":\"Feature\",\"geometry\":null,\"properties\":{\"t\":null}},"
+								  "{\"type\":\"Feature\",\"geometry\":null,\"properties\":{\"t\":\"%s\"}}]}",
+								  first, second));
 	b->block.format = "ogr";
 	load(b, path);
 	columns_are(b, arena_printf(b->arena, "t:%s geometry:geometry", type));
@@ -423,10 +444,12 @@ static void test_zones(void **state)
 {
 	struct bench *b = *state;
 	times_are(b, "2024-07-01T12:00:00Z", "2024-07-01T12:00:00Z", "timestamptz", "1719835200000000", "1719835200000000");
-	times_are(b, "2024-07-01T12:00:00+05:30", "2024-07-01T12:00:00-06:00", "timestamptz", "1719815400000000", "1719856800000000");
+	times_are(b, "2024-07-01T12:00:00+05:30", "2024-07-01T12:00:00-06:00", "timestamptz", "1719815400000000",
+			  "1719856800000000");
 	times_are(b, "2024-07-01T12:00:00", "2024-07-01T12:00:00.25", "timestamp", "1719835200000000", "1719835200250000");
 	times_are(b, "2024-07-01T12:00:00", "2024-07-01T12:00:00Z", "text", "2024-07-01T12:00:00", "2024-07-01T12:00:00Z");
-	times_are(b, "2024-07-01T12:00:00.25-09:30", "2024-07-01T12:00:00", "text", "2024-07-01T12:00:00.250-09:30", "2024-07-01T12:00:00");
+	times_are(b, "2024-07-01T12:00:00.25-09:30", "2024-07-01T12:00:00", "text", "2024-07-01T12:00:00.250-09:30",
+			  "2024-07-01T12:00:00");
 }
 
 static void test_crs(void **state)
@@ -561,7 +584,12 @@ static void test_damaged(void **state)
 	/* A VRT would read other files. */
 	const char *vrt = in(b, "x.vrt");
 	make_shape(shape);
-	write_text(vrt, arena_printf(b->arena, "<OGRVRTDataSource><OGRVRTLayer name=\"s\"><SrcDataSource>%s</SrcDataSource></OGRVRTLayer></OGRVRTDataSource>", shape));
+	write_text(
+		vrt,
+		arena_printf(
+			b->arena,
+			"<OGRVRTDataSource><OGRVRTLayer name=\"s\"><SrcDataSource>%s</SrcDataSource></OGRVRTLayer></OGRVRTDataSource>",
+			shape));
 	refused(b, vrt, "GDAL cannot read the file", "");
 	/* A .dbf that was cut off: the rows that are there, and an end or faults that say so. */
 	struct maker maker = make("ESRI Shapefile", in(b, "cut.shp"));
@@ -598,7 +626,9 @@ static void test_cases(void **state)
 		load(b, grid_case(files[i], path, sizeof path));
 		assert_int_equal(b->grid.rows, 2);
 		CELL(0, "name", "R\xc3\xado Seco");
-		CELL(1, "name", "Se\xc3\xb1" "al");
+		CELL(1, "name",
+			 "Se\xc3\xb1"
+			 "al");
 		FAULT(0, "(null)");
 	}
 	b->block.encoding = NULL;
@@ -645,7 +675,8 @@ static void test_real(void **state)
 		struct wkb_facts all = {0};
 		for (size_t row = 0; row < b->grid.rows; row++) {
 			FAULT(row, "(null)");
-			const struct grid_cell *cell = grid_cell(&b->grid, row, b->source->columns[b->source->facts.geometry_column].name);
+			const struct grid_cell *cell =
+				grid_cell(&b->grid, row, b->source->columns[b->source->facts.geometry_column].name);
 			if (cell->at)
 				assert_int_equal(wkb_walk(cell->at, cell->count, &all), WKB_SOUND);
 		}
@@ -664,10 +695,25 @@ static void test_real_cells(void **state)
 	if (!grid_real("flatgeobuf/alldatatypes.fgb", path, sizeof path))
 		return;
 	load(b, path);
-	columns_are(b, "byte:integer ubyte:integer bool:boolean short:integer ushort:integer int:integer uint:integer long:integer "
-	               "ulong:double float:double double:double string:text json:text datetime:timestamptz binary:blob geometry:geometry");
-	static const char *const cells[] = {"-1", "255", "true", "-1", "65535", "-1", "4294967295", "-1", "1.8446744073709552e+19", "0", "0", "X", "X",
-	                                    "1582979696000000", "X"};
+	columns_are(
+		b,
+		"byte:integer ubyte:integer bool:boolean short:integer ushort:integer int:integer uint:integer long:integer "
+		"ulong:double float:double double:double string:text json:text datetime:timestamptz binary:blob geometry:geometry");
+	static const char *const cells[] = {"-1",
+										"255",
+										"true",
+										"-1",
+										"65535",
+										"-1",
+										"4294967295",
+										"-1",
+										"1.8446744073709552e+19",
+										"0",
+										"0",
+										"X",
+										"X",
+										"1582979696000000",
+										"X"};
 	for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
 		CELL(0, b->source->columns[i].name, cells[i]);
 	load(b, grid_real("pyogrio/test_gpkg_nulls.gpkg", path, sizeof path));
@@ -688,8 +734,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_layers), TEST(test_two_at_once), TEST(test_types), TEST(test_feature_id), TEST(test_zones), TEST(test_crs), TEST(test_archives),
-		TEST(test_zipped_shapefiles), TEST(test_damaged), TEST(test_cases), TEST(test_real), TEST(test_real_cells),
+		TEST(test_layers),  TEST(test_two_at_once), TEST(test_types),    TEST(test_feature_id),
+		TEST(test_zones),   TEST(test_crs),         TEST(test_archives), TEST(test_zipped_shapefiles),
+		TEST(test_damaged), TEST(test_cases),       TEST(test_real),     TEST(test_real_cells),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

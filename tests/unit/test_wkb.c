@@ -48,7 +48,8 @@ static void put_head(struct builder *b, uint32_t type)
 		return;
 	}
 	bool srid = b->dialect == EWKB_SRID && b->depth == 0;
-	put_u32(b, type | (b->dimension & 1 ? 0x80000000u : 0) | (b->dimension & 2 ? 0x40000000u : 0) | (srid ? 0x20000000u : 0));
+	put_u32(b,
+			type | (b->dimension & 1 ? 0x80000000u : 0) | (b->dimension & 2 ? 0x40000000u : 0) | (srid ? 0x20000000u : 0));
 	if (srid)
 		put_u32(b, 4326);
 }
@@ -165,7 +166,8 @@ static void check_one(int type, int dimension, bool little, enum dialect dialect
 	assert_int_equal(walk(&b, &facts), WKB_SOUND);
 	double low = type == 1 ? 3 : 0, high = type == 1 ? 3 : 10, low_y = type == 1 ? 4 : 0, high_y = type == 1 ? 4 : 10;
 	assert_true(facts.any);
-	assert_true(facts.minimum[0] == low && facts.maximum[0] == high && facts.minimum[1] == low_y && facts.maximum[1] == high_y);
+	assert_true(facts.minimum[0] == low && facts.maximum[0] == high && facts.minimum[1] == low_y &&
+				facts.maximum[1] == high_y);
 	assert_int_equal(facts.any_z, (dimension & 1) != 0);
 	assert_int_equal(facts.any_m, (dimension & 2) != 0);
 	if (facts.any_z)
@@ -529,7 +531,8 @@ static uint64_t hilbert_at(double x, double y)
 	return wkb_hilbert(&facts, extent);
 }
 
-/* A Hilbert curve visits each cell once and each step goes to a neighbour: checked on the whole lower left 64 x 64 corner. */
+/* A Hilbert curve visits each cell once and each step goes to a neighbour: checked on the whole lower left 64 x 64 corner.
+ */
 static void test_hilbert(void **state)
 {
 	(void)state;
@@ -558,12 +561,24 @@ static void test_hilbert(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_form),  cmocka_unit_test(test_curves),      cmocka_unit_test(test_truncation),
-		cmocka_unit_test(test_huge_counts), cmocka_unit_test(test_marks_and_types), cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_srid_of_parts), cmocka_unit_test(test_empty),     cmocka_unit_test(test_nan_points),
-		cmocka_unit_test(test_not_finite),  cmocka_unit_test(test_rings),       cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_add),         cmocka_unit_test(test_made),        cmocka_unit_test(test_hex),
-		cmocka_unit_test(test_names),       cmocka_unit_test(test_floats),      cmocka_unit_test(test_hilbert),
+		cmocka_unit_test(test_every_form),
+		cmocka_unit_test(test_curves),
+		cmocka_unit_test(test_truncation),
+		cmocka_unit_test(test_huge_counts),
+		cmocka_unit_test(test_marks_and_types),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_srid_of_parts),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_nan_points),
+		cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_rings),
+		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_add),
+		cmocka_unit_test(test_made),
+		cmocka_unit_test(test_hex),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_floats),
+		cmocka_unit_test(test_hilbert),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
