@@ -89,7 +89,7 @@ recloser_status field_any(const struct reader *reader, const struct field *field
 
 recloser_status field_text(const struct reader *reader, const struct field *field, const struct node *value, void *target)
 {
-	const char *text;
+	const char *text = NULL;
 	RC_TRY(text_value(reader, field->name, value, &text));
 	if (is_blank(text))
 		return fault_at(reader, value->mark, "spec.no_value", "\"%s\" must not be blank", field->name);
@@ -100,7 +100,7 @@ recloser_status field_text(const struct reader *reader, const struct field *fiel
 recloser_status field_texts(const struct reader *reader, const struct field *field, const struct node *value, void *target)
 {
 	struct strings *strings = target;
-	const char *text;
+	const char *text = NULL;
 	/* A fresh list: what was there may be shared with the defaults that were copied. */
 	memset(strings, 0, sizeof *strings);
 	if (value->kind != NODE_LIST) {
@@ -151,7 +151,7 @@ recloser_status refuse_word(const struct reader *reader, const char *name, const
 
 recloser_status field_word(const struct reader *reader, const struct field *field, const struct node *value, void *target)
 {
-	const char *text;
+	const char *text = NULL;
 	RC_TRY(text_value(reader, field->name, value, &text));
 	int index = word_index(field->words, text);
 	if (index < 0)
@@ -163,7 +163,7 @@ recloser_status field_word(const struct reader *reader, const struct field *fiel
 recloser_status field_flag(const struct reader *reader, const struct field *field, const struct node *value, void *target)
 {
 	static const char *const words[] = {"false", "true", NULL};
-	const char *text;
+	const char *text = NULL;
 	RC_TRY(text_value(reader, field->name, value, &text));
 	int index = word_index(words, text);
 	if (index < 0)
@@ -185,7 +185,7 @@ int whole_number(const char *text)
 
 recloser_status field_number(const struct reader *reader, const struct field *field, const struct node *value, void *target)
 {
-	const char *text;
+	const char *text = NULL;
 	RC_TRY(text_value(reader, field->name, value, &text));
 	int number = whole_number(text);
 	if (number < 1)
