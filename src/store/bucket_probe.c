@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a store honours, found out by trying: servers that speak S3 answer 200 to conditions they never looked at. Creating
+ * one object from several connections at once tells a server that looks first and writes then from one that does both in
+ * one step. */
+#include <pthread.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "store/bucket.h"
+
+enum { RACERS = 6, ROUNDS = 3 };
+
+struct racer {
+	struct bucket *bucket;
+	struct arena *arena;
+	struct bucket_body body;
+	const char *key;
+	pthread_barrier_t *start;
+	enum bucket_answer answer;
+	recloser_error error;
+};
+
+static void *race(void *pointer)
+{
+	struct racer *racer = pointer;
+	pthread_barrier_wait(racer->start);
+	if (setjmp(*arena_guard(racer->arena)) == 0)
+		racer->answer = racer->bucket->ops->put(racer->bucket, racer->key, &racer->body, BUCKET_IF_ABSENT, NULL, NULL, &racer->error);
+	return NULL;
+}
+
+static recloser_status cant(enum bucket_answer answer, const struct bucket *bucket, recloser_error *error)
+{
+	if (error && error->status != RECLOSER_OK)
+		return error->status;
+	error_set(error, RECLOSER_IO, "store.probe", "the object store could not be tried out (answer %d)", (int)answer);
+	return error_where(error, "%s", bucket->server);
+}
+
+/* One round: how many of the racers were told that they made the object. */
+static recloser_status run_race(struct bucket *bucket, struct arena *arena, struct racer *racers, const char *key, int *winners,
+								recloser_error *error)
+{
+	pthread_t threads[RACERS];
+	pthread_barrier_t start;
+	int running = 0;
+	*winners = 0;
+	if (pthread_barrier_init(&start, NULL, RACERS) != 0)
+		return error_set(error, RECLOSER_IO, "store.probe", "no threads to try out the object store with");
+	for (int i = 0; i < RACERS; i++) {
+		racers[i].key = key;
+		racers[i].start = &start;
+		racers[i].answer = BUCKET_FAILED;
+		bucket_body_bytes(&racers[i].body, arena_printf(arena, "%d", i), 1);
+	}
+	while (running < RACERS && pthread_create(&threads[running], NULL, race, &racers[running]) == 0)
+		running++;
+	for (int i = running; i < RACERS; i++) /* too few threads: let the others go */
+		race(&racers[i]);
+	for (int i = 0; i < running; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&start);
+	for (int i = 0; i < RACERS; i++) {
+		*winners += racers[i].answer == BUCKET_DONE;
+		if (racers[i].answer == BUCKET_FAILED) {
+			if (error && error->status == RECLOSER_OK)
+				*error = racers[i].error;
+			return cant(racers[i].answer, bucket, error);
+		}
+	}
+	return RECLOSER_OK;
+}
+
+static recloser_status try_create(struct bucket *bucket, struct arena *arena, const char *prefix, struct bucket_abilities *out,
+								  recloser_error *error)
+{
+	struct racer racers[RACERS];
+	recloser_status status = RECLOSER_OK;
+	memset(racers, 0, sizeof racers);
+	for (int i = 0; i < RACERS; i++) {
+		racers[i].arena = arena_new(arena);
+		racers[i].bucket = bucket->ops->again(bucket, racers[i].arena);
+	}
+	out->create_once = true;
+	for (int round = 0; round < ROUNDS && status == RECLOSER_OK; round++) {
+		int winners;
+		status = run_race(bucket, arena, racers, arena_printf(arena, "%srace-%d", prefix, round), &winners, error);
+		out->create_once &= winners == 1;
+	}
+	for (int i = 0; i < RACERS; i++) {
+		bucket->counts->requests += racers[i].bucket->counts->requests;
+		bucket->counts->bytes_sent += racers[i].bucket->counts->bytes_sent;
+		arena_free(racers[i].arena);
+	}
+	return status;
+}
+
+static recloser_status try_match(struct bucket *bucket, const char *key, struct bucket_abilities *out, recloser_error *error)
+{
+	struct bucket_body first, second, third;
+	struct bucket_found was, is;
+	bucket_body_bytes(&first, "first", 5);
+	bucket_body_bytes(&second, "second", 6);
+	bucket_body_bytes(&third, "third", 5);
+	enum bucket_answer answer = bucket->ops->put(bucket, key, &first, BUCKET_ALWAYS, NULL, &was, error);
+	if (answer != BUCKET_DONE)
+		return cant(answer, bucket, error);
+	answer = bucket->ops->put(bucket, key, &second, BUCKET_IF_MATCH, was.token, &is, error);
+	if (answer == BUCKET_FAILED || answer == BUCKET_UNKNOWN)
+		return cant(answer, bucket, error);
+	bool right = answer == BUCKET_DONE;
+	answer = bucket->ops->put(bucket, key, &third, BUCKET_IF_MATCH, was.token, NULL, error);
+	if (answer == BUCKET_FAILED || answer == BUCKET_UNKNOWN)
+		return cant(answer, bucket, error);
+	out->match = right && (answer == BUCKET_LOST || answer == BUCKET_LOOK);
+	return RECLOSER_OK;
+}
+
+/* A body under the digests of another one of its length. Not acted on is right, whatever the words. */
+static void try_checksum(struct bucket *bucket, const char *key, struct bucket_abilities *out)
+{
+	recloser_error ignored = {0};
+	struct bucket_body body;
+	bucket_body_bytes(&body, "right", 5);
+	body.bytes = "wrong";
+	out->checksum = bucket->ops->put(bucket, key, &body, BUCKET_ALWAYS, NULL, NULL, &ignored) != BUCKET_DONE;
+}
+
+static void try_copy(struct bucket *bucket, struct arena *arena, const char *prefix, struct bucket_abilities *out)
+{
+	recloser_error ignored = {0};
+	struct bucket_found found;
+	if (!bucket->ops->copy)
+		return;
+	enum bucket_answer answer = bucket->ops->copy(bucket, arena_printf(arena, "%smatch", prefix), "\"0123456789abcdef0123456789abcdef\"",
+												  arena_printf(arena, "%scopy", prefix), &found, &ignored);
+	out->copy_checks = answer == BUCKET_LOST || answer == BUCKET_LOOK;
+}
+
+static recloser_status look(struct bucket *bucket, struct arena *arena, const char *prefix, struct bucket_page *page,
+							recloser_error *error)
+{
+	struct bucket_listing what = {.prefix = prefix};
+	enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, page, error);
+	return answer == BUCKET_DONE ? RECLOSER_OK : cant(answer, bucket, error);
+}
+
+static recloser_status try_list(struct bucket *bucket, struct arena *arena, const char *prefix, struct bucket_abilities *out,
+								recloser_error *error)
+{
+	struct bucket_page page;
+	bool race_seen = false, match_seen = false;
+	RC_TRY(look(bucket, arena, prefix, &page, error));
+	for (size_t i = 0; i < page.count; i++) {
+		race_seen |= text_ends(page.at[i].key, "race-0");
+		match_seen |= text_ends(page.at[i].key, "match");
+		enum bucket_answer answer = bucket->ops->remove(bucket, page.at[i].key, error);
+		if (answer != BUCKET_DONE)
+			return cant(answer, bucket, error);
+	}
+	RC_TRY(look(bucket, arena, prefix, &page, error));
+	out->list_current = race_seen && match_seen && page.count == 0;
+	return RECLOSER_OK;
+}
+
+recloser_status bucket_probe(struct bucket *bucket, struct arena *arena, const char *prefix, struct bucket_abilities *out,
+							 recloser_error *error)
+{
+	memset(out, 0, sizeof *out);
+	RC_TRY(try_match(bucket, arena_printf(arena, "%smatch", prefix), out, error)); /* first: it tells what is wrong with the store */
+	RC_TRY(try_create(bucket, arena, prefix, out, error));
+	try_checksum(bucket, arena_printf(arena, "%schecksum", prefix), out);
+	try_copy(bucket, arena, prefix, out);
+	return try_list(bucket, arena, prefix, out, error);
+}
+
+/* ---- as JSON ---- */
+
+static const struct {
+	const char *name;
+	size_t at;
+	const char *missing;
+} members[] = {
+	{"create_once", offsetof(struct bucket_abilities, create_once),
+	 "several writers can create one object at once (If-None-Match is not looked at in one step): two loads can lose each other's version"},
+	{"match", offsetof(struct bucket_abilities, match),
+	 "a stale writer can replace a newer object (If-Match is not honoured): two loads can lose each other's version"},
+	{"checksum", offsetof(struct bucket_abilities, checksum),
+	 "the store keeps a body that is not what its checksum says; each version is read back after it was put"},
+	{"list_current", offsetof(struct bucket_abilities, list_current),
+	 "a listing may be older than the last write; a record that is not listed is found when it can't be created"},
+	{"copy_checks", offsetof(struct bucket_abilities, copy_checks), NULL},
+};
+
+json_t *bucket_abilities_json(struct arena *arena, const struct bucket *bucket, const struct bucket_abilities *can)
+{
+	json_t *json = json_new_object(arena), *sentences = json_new_array(arena);
+	json_put_text(arena, json, "server", bucket->server);
+	for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+		bool has = *((const bool *)((const char *)can + members[i].at));
+		json_put_bool(arena, json, members[i].name, has);
+		if (!has && members[i].missing)
+			json_add_text(arena, sentences, members[i].missing);
+	}
+	json_put(arena, json, "sentences", sentences);
+	return json;
+}
+
+bool bucket_abilities_read(const json_t *json, const struct bucket *bucket, struct bucket_abilities *out)
+{
+	const char *server = json_get_text(json, "server");
+	memset(out, 0, sizeof *out);
+	if (!server || strcmp(server, bucket->server) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+		*((bool *)((char *)out + members[i].at)) = json_get_bool(json, members[i].name, false);
+	return true;
+}

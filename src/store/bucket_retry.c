@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Repeating what stores ask to repeat. Reading, listing, copying to a name of one's own, removing and unconditional puts
+ * may be sent again whatever happened to the first. A conditional put may not, once the server may have acted on it: the
+ * second would be refused because of the first. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "store/http.h"
+
+static const double LONGEST_PAUSE = 8;
+
+struct retry {
+	struct bucket *inner;
+	struct bucket_retry_options options;
+};
+
+static struct retry *retry_of(struct bucket *bucket)
+{
+	return bucket->impl;
+}
+
+static void pause_before(struct bucket *bucket, int tried)
+{
+	const struct retry *retry = retry_of(bucket);
+	double seconds = retry->options.first_pause;
+	for (int i = 1; i < tried && seconds < LONGEST_PAUSE; i++)
+		seconds *= 2;
+	if (seconds > LONGEST_PAUSE)
+		seconds = LONGEST_PAUSE;
+	/* Two that were sent away together do not come back together. */
+	double now = clock_monotonic();
+	seconds *= 0.75 + 0.5 * fmod(now * 1e6, 997.0) / 997.0;
+	struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+	bucket->counts->retries++;
+	(void)nanosleep(&time, NULL);
+}
+
+static bool try_again(struct bucket *bucket, enum bucket_answer answer, int *tried)
+{
+	if ((answer != BUCKET_BUSY && answer != BUCKET_UNKNOWN) || ++*tried >= retry_of(bucket)->options.tries)
+		return false;
+	pause_before(bucket, *tried);
+	return true;
+}
+
+/* Told to the caller: the last try's error, and how many there were. */
+static enum bucket_answer end(struct bucket *bucket, enum bucket_answer answer, int tried, const recloser_error *last,
+							  recloser_error *error)
+{
+	if (answer != BUCKET_BUSY && answer != BUCKET_UNKNOWN && answer != BUCKET_FAILED)
+		return answer;
+	if (error && error->status == RECLOSER_OK) {
+		*error = *last;
+		if (tried > 1 && !*error->hint)
+			error_hint(error, "tried %d times; run again when the store is well", tried);
+	}
+	(void)bucket;
+	return BUCKET_FAILED;
+}
+
+#define REPEATED(call)                                                                                                  \
+	do {                                                                                                                \
+		recloser_error last;                                                                                            \
+		enum bucket_answer answer;                                                                                      \
+		int tried = 0;                                                                                                  \
+		do {                                                                                                            \
+			error_clear(&last);                                                                                         \
+			answer = (call);                                                                                            \
+		} while (try_again(bucket, answer, &tried));                                                                    \
+		return end(bucket, answer, tried, &last, error);                                                                \
+	} while (0)
+
+static enum bucket_answer put_on_condition(struct bucket *bucket, const char *key, const struct bucket_body *body,
+										   enum bucket_when when, const char *token, struct bucket_found *found,
+										   recloser_error *error)
+{
+	struct bucket *inner = retry_of(bucket)->inner;
+	recloser_error last;
+	enum bucket_answer answer;
+	int tried = 0;
+	do {
+		error_clear(&last);
+		answer = inner->ops->put(inner, key, body, when, token, found, &last);
+	} while (answer == BUCKET_BUSY && try_again(bucket, answer, &tried));
+	/* "Come back later" may have been said by something between us and the store. */
+	if (answer == BUCKET_LOST && tried > 0)
+		return BUCKET_LOOK;
+	if (answer != BUCKET_UNKNOWN)
+		return end(bucket, answer, tried, &last, error);
+	if (error && error->status == RECLOSER_OK)
+		*error = last;
+	return BUCKET_UNKNOWN;
+}
+
+static enum bucket_answer put(struct bucket *bucket, const char *key, const struct bucket_body *body, enum bucket_when when,
+							  const char *token, struct bucket_found *found, recloser_error *error)
+{
+	struct bucket *inner = retry_of(bucket)->inner;
+	if (when != BUCKET_ALWAYS)
+		return put_on_condition(bucket, key, body, when, token, found, error);
+	REPEATED(inner->ops->put(inner, key, body, when, token, found, &last));
+}
+
+static enum bucket_answer get(struct bucket *bucket, const char *key, const char *token, struct bucket_sink *sink,
+							  struct bucket_found *found, recloser_error *error)
+{
+	struct bucket *inner = retry_of(bucket)->inner;
+	REPEATED(inner->ops->get(inner, key, token, sink, found, &last));
+}
+
+static enum bucket_answer head(struct bucket *bucket, const char *key, struct bucket_found *found, recloser_error *error)
+{
+	struct bucket *inner = retry_of(bucket)->inner;
+	REPEATED(inner->ops->head(inner, key, found, &last));
+}
+
+static enum bucket_answer list(struct bucket *bucket, struct arena *arena, const struct bucket_listing *what,
+							   struct bucket_page *out, recloser_error *error)
+{
+	struct bucket *inner = retry_of(bucket)->inner;
+	REPEATED(inner->ops->list(inner, arena, what, out, &last));
+}
+
+static enum bucket_answer copy(struct bucket *bucket, const char *from, const char *token, const char *to,
+							   struct bucket_found *found, recloser_error *error)
+{
+	struct bucket *inner = retry_of(bucket)->inner;
+	REPEATED(inner->ops->copy(inner, from, token, to, found, &last));
+}
+
+static enum bucket_answer remove_object(struct bucket *bucket, const char *key, recloser_error *error)
+{
+	struct bucket *inner = retry_of(bucket)->inner;
+	REPEATED(inner->ops->remove(inner, key, &last));
+}
+
+static struct bucket *again(struct bucket *bucket, struct arena *arena)
+{
+	struct retry *retry = retry_of(bucket);
+	return bucket_retry(arena, retry->inner->ops->again(retry->inner, arena), &retry->options);
+}
+
+struct bucket *bucket_retry(struct arena *arena, struct bucket *inner, const struct bucket_retry_options *options)
+{
+	struct bucket *bucket = arena_alloc(arena, sizeof *bucket);
+	struct retry *retry = arena_alloc(arena, sizeof *retry);
+	struct bucket_ops *ops = arena_alloc(arena, sizeof *ops);
+	const char *most = http_setting("GDAL_HTTP_MAX_RETRY"), *delay = http_setting("GDAL_HTTP_RETRY_DELAY");
+	retry->inner = inner;
+	if (options)
+		retry->options = *options;
+	if (retry->options.tries <= 0)
+		retry->options.tries = most ? 1 + atoi(most) : 6;
+	if (retry->options.first_pause <= 0)
+		retry->options.first_pause = delay ? (double)atoi(delay) : 0.3;
+	if (retry->options.first_pause <= 0)
+		retry->options.first_pause = 0.01;
+	*ops = (struct bucket_ops){inner->ops->name, put, get, head, list, inner->ops->copy ? copy : NULL, remove_object, again};
+	*bucket = *inner;
+	bucket->ops = ops;
+	bucket->impl = retry;
+	return bucket;
+}
