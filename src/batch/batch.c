@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch/batch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,9 +104,21 @@ static recloser_status create_table(struct batch *batch, const struct strings *h
 	for (size_t i = 0; i < helpers->count; i++)
 		text_addf(&sql, ", %s", helpers->at[i]);
 	for (size_t i = 0; i < batch->column_count; i++)
-		text_addf(&sql, ", %s %s", sql_name(batch->arena, batch->columns[i].name), batch->columns[i].type);
+		text_addf(&sql, ", %s %s%s", sql_name(batch->arena, batch->columns[i].name), batch->columns[i].type,
+		          strcmp(batch->columns[i].name, CARRIED_COLUMN) == 0 ? " DEFAULT FALSE" : "");
 	text_add(&sql, "); CREATE TABLE rc_sources (src INTEGER, name VARCHAR, sheet VARCHAR, input VARCHAR)");
 	return engine_run(batch->context->engine, "make the batch table", sql.at, error);
+}
+
+/* What the engine says in reading, but for a lack of memory or room, is about the source: broken pages of a Parquet file, a
+ * codec it does not know. */
+static recloser_status blame_source(const struct layout *layout, recloser_status status, recloser_error *error)
+{
+	if (status != RECLOSER_IO || !error || strcmp(error->code, "engine.failed") != 0)
+		return status;
+	snprintf(error->code, sizeof error->code, "source.unreadable");
+	error->status = RECLOSER_REFUSED;
+	return error_where(error, "%s", layout->input->path);
 }
 
 static recloser_status fill(struct batch *batch, struct layout *layout, const char *select, recloser_error *error)
@@ -117,7 +130,9 @@ static recloser_status fill(struct batch *batch, struct layout *layout, const ch
 	                   sql_text(arena, layout->input->path)));
 	const char *doing = arena_printf(arena, "read %s", layout->input->name);
 	struct rows inserted;
-	RC_TRY(engine_query(engine, arena, doing, arena_printf(arena, "INSERT INTO batch BY NAME %s", select), &inserted, error));
+	recloser_status status = engine_query(engine, arena, doing, arena_printf(arena, "INSERT INTO batch BY NAME %s", select), &inserted, error);
+	if (status != RECLOSER_OK)
+		return blame_source(layout, status, error);
 	uint64_t rows = (uint64_t)rows_int(&inserted, 0, 0);
 	batch->rows_in += layout->source->counts.rows;
 	batch->filtered += layout->source->counts.rows - rows;
@@ -133,7 +148,7 @@ recloser_status batch_read(struct arena *arena, struct layout_context *context, 
 {
 	struct batch *batch = arena_alloc(arena, sizeof *batch);
 	*batch = (struct batch){.arena = arena, .context = context, .layouts = layouts, .layout_count = count};
-	size_t most = 2;
+	size_t most = 3;
 	for (size_t i = 0; i < count; i++)
 		most += layouts[i]->count + 2;
 	batch->columns = arena_array(arena, most, sizeof *batch->columns);
@@ -148,6 +163,8 @@ recloser_status batch_read(struct arena *arena, struct layout_context *context, 
 			if (text_starts(rows_at(&described, k, 0), "_rc_i"))
 				strings_add(arena, &helpers, arena_printf(arena, "%s %s", rows_at(&described, k, 0), rows_at(&described, k, 1)));
 	}
+	if (context->spec->disappeared.policy == POLICY_CARRY)
+		batch->columns[batch->column_count++] = (struct batch_column){.name = CARRIED_COLUMN, .type = "BOOLEAN"};
 	geometry_last(batch);
 	RC_TRY(create_table(batch, &helpers, error));
 	for (size_t i = 0; i < count; i++)
@@ -284,6 +301,7 @@ recloser_status batch_find_parts(struct batch *batch, recloser_error *error)
 			part->values[i] = rows_at(&rows, r, i + 1);
 		part->path = partition_path(arena, partition, part->values);
 		part->where = where_of(arena, partition, part->values);
+		part->number = -1;
 		part->rows_in = part->rows = count;
 	}
 	qsort(batch->parts, batch->part_count, sizeof *batch->parts, by_path);

@@ -7,6 +7,9 @@
 
 #include "batch/layout.h"
 
+/* Added to the dataset by `disappeared: carry`: true in rows that the source no longer had. */
+#define CARRIED_COLUMN "carried"
+
 struct batch_column {
 	const char *name, *type; /* type: the engine's */
 	bool partition, key, geometry;
@@ -17,6 +20,7 @@ struct batch_part {
 	const char *path;        /* "state=TX/month=2026-07" */
 	const char **values;     /* in the order of the spec's partition columns, as text */
 	const char *where;       /* SQL condition that selects its rows */
+	int64_t number;          /* the rows' _rc_part once they are clustered; -1 before */
 	uint64_t rows_in;        /* good rows before doubles and revisions were taken out */
 	uint64_t rows;           /* what will be written */
 	uint64_t superseded, collapsed;

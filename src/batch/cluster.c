@@ -38,7 +38,9 @@ recloser_status batch_cluster(struct batch *batch, recloser_error *error)
 	RC_TRY(engine_runf(batch->context->engine, "bring the rows of each partition together", error,
 	    "CREATE TABLE rc_clustered AS SELECT b.*, p._rc_part FROM batch b JOIN rc_parts p ON %s ORDER BY p._rc_part;"
 	    "DROP TABLE batch; ALTER TABLE rc_clustered RENAME TO batch", same.at));
-	for (size_t i = 0; i < batch->part_count; i++)
+	for (size_t i = 0; i < batch->part_count; i++) {
+		batch->parts[i].number = (int64_t)i;
 		batch->parts[i].where = arena_printf(arena, "_rc_part = %zu", i);
+	}
 	return RECLOSER_OK;
 }

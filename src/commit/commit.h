@@ -161,10 +161,34 @@ recloser_status dataset_guarantees(struct dataset *dataset, struct arena *arena,
  * an open commit to the writer that holds the lock (a warning says so). */
 recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out,
 						recloser_error *error) RC_CHECKED;
+/* What the deep look of `recover` finds, with nothing finished and nothing swept: foreign, adoptable, missing, warnings. */
+recloser_status recover_look(struct dataset *dataset, struct arena *arena, struct recovery *out,
+							 recloser_error *error) RC_CHECKED;
+/* The entries of the newest commit as they lie in commits/ ({partition, seq, base: {seq}}) while it is open, that is while
+ * the staging of its run is there; NULL when none is open. Prune keeps what they name. */
+recloser_status commit_open_entries(struct dataset *dataset, struct arena *arena, json_t **out,
+									recloser_error *error) RC_CHECKED;
 /* Make a lost ledger, or lost records, again from commits, archive names and live files. No other writer may be at work: the
  * lock must be free (RECLOSER_CONFLICT), and a file system without locks takes the caller's word. */
 recloser_status recover_rebuild(struct dataset *dataset, struct arena *arena, struct recovery *out,
 								recloser_error *error) RC_CHECKED;
+
+/* ---- files of the control directory, for those who look at it without committing ---- */
+
+const char *path_in(struct arena *arena, const char *base, const char *partition,
+					const char *leaf); /* leaf, partition may be "" */
+const char *path_control(const struct dataset *dataset, struct arena *arena, const char *relative);
+/* "00000042.json" -> 42, 0 for any other name. */
+int64_t number_of(const char *name);
+/* Both treat "no such file" as an answer: *there false, *out NULL. */
+recloser_status file_look(struct dataset *dataset, const char *path, struct fs_stat *out, bool *there,
+						  recloser_error *error) RC_CHECKED;
+recloser_status file_read_json(struct dataset *dataset, struct arena *arena, const char *path, json_t **out,
+							   recloser_error *error) RC_CHECKED;
+recloser_status make_directory(struct dataset *dataset, struct arena *arena, const char *path,
+							   recloser_error *error) RC_CHECKED; /* with parents */
+/* Best effort: a directory and what is in it, the file `last` (may be NULL) of its top level after the rest. */
+void remove_tree(struct fs *fs, struct arena *arena, const char *path, const char *last);
 
 /* ---- small files of a run that are not part of the protocol ---- */
 
@@ -176,5 +200,7 @@ recloser_status control_read(struct dataset *dataset, struct arena *arena, const
 /* Move a file that the engine wrote under staging to `<control>/<relative>`. */
 recloser_status control_adopt(struct dataset *dataset, struct arena *arena, const char *staged, const char *relative,
 							  recloser_error *error) RC_CHECKED;
+/* Remove one; it need not be there. */
+recloser_status control_remove(struct dataset *dataset, struct arena *arena, const char *relative, recloser_error *error) RC_CHECKED;
 
 #endif

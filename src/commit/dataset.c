@@ -107,3 +107,10 @@ recloser_status control_adopt(struct dataset *dataset, struct arena *arena, cons
 		return error_errno(error, "store.sync", failed, "sync", staged);
 	return bring_in(dataset, arena, staged, path, error);
 }
+
+recloser_status control_remove(struct dataset *dataset, struct arena *arena, const char *relative, recloser_error *error)
+{
+	const char *path = path_control(dataset, arena, relative);
+	int failed = dataset->fs->ops->unlink(dataset->fs, path);
+	return failed && failed != ENOENT ? error_errno(error, "store.unlink", failed, "remove", path) : RECLOSER_OK;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Step 5: each partition against its live version. Equal content is unchanged and costs no encoding; otherwise the schema must
- * agree, and the keys that are gone, new or revised are counted. What the spec's policies make of that is decided here. */
+ * agree, keys are counted against the reference (keys.c), and the guards are asked (guards.c). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,50 +15,6 @@ static const char *shown(const struct run_part *part)
 }
 
 /* Once: a partition that is compared a second time, under the lock, repeats what it had to say. */
-static void warn(struct run *run, const char *text)
-{
-	if (!strings_has(&run->warnings, text))
-		strings_add(run->arena, &run->warnings, text);
-}
-
-/* ---- policies ---- */
-
-static bool accepted(const struct run *run, const char *guard)
-{
-	for (size_t i = 0; i < run->options->accept_count; i++)
-		if (strcmp(run->options->accept[i], guard) == 0)
-			return true;
-	return false;
-}
-
-/* What a policy does with something that went over its threshold: nothing, a warning, the partition held, the run refused. */
-static recloser_status apply_policy(struct run *run, struct run_part *part, const char *name, enum policy policy, const char *what,
-                                    recloser_error *error)
-{
-	if (accepted(run, name)) {
-		warn(run, arena_printf(run->arena, "%s; accepted by --accept %s", what, name));
-		return RECLOSER_OK;
-	}
-	switch (policy) {
-	case POLICY_ALLOW:
-		return RECLOSER_OK;
-	case POLICY_WARN:
-	case POLICY_CARRY:
-		warn(run, what);
-		return RECLOSER_OK;
-	case POLICY_HOLD:
-		part->outcome = PART_HELD;
-		part->held_by = name;
-		warn(run, arena_printf(run->arena, "%s; held: the live version stays (--accept %s to let it pass once)", what, name));
-		return RECLOSER_OK;
-	case POLICY_REFUSE:
-		break;
-	}
-	error_set(error, RECLOSER_REFUSED, "guard", "%s", what);
-	error_where(error, "%s, guard %s", shown(part), name);
-	return error_hint(error, "look at the source; --accept %s lets it pass once", name);
-}
-
 /* ---- schema ---- */
 
 static const char *batch_type(const struct batch *batch, const char *name)
@@ -117,119 +73,9 @@ static recloser_status check_schema(struct run *run, const struct run_part *part
 			error_set(error, RECLOSER_REFUSED, "schema.new", "column %s is new, and the spec freezes the schema", name);
 			return error_where(error, "%s, seq %" PRId64, shown(part), part->base->seq);
 		}
-		warn(run, arena_printf(run->arena, "column %s is new", name));
+		run_warn(run, arena_printf(run->arena, "column %s is new", name));
 	}
 	return RECLOSER_OK;
-}
-
-/* ---- keys ---- */
-
-static const char *live_columns_equal(struct run *run, const struct run_part *part)
-{
-	const json_t *schema = json_object_get(part->base->json, "schema");
-	struct text out = text_on(run->arena);
-	for (size_t i = 0; i < json_array_size(schema); i++) {
-		const char *name = json_get_text(json_array_get(schema, i), "name");
-		if (strings_has(&run->spec->partition, name) || strcmp(name, run->spec->key_column) == 0)
-			continue;
-		const char *column = sql_name(run->arena, name);
-		text_addf(&out, "%sl.%s IS DISTINCT FROM b.%s", out.length ? " OR " : "", column, column);
-	}
-	return out.length ? out.at : "FALSE";
-}
-
-static const char *live_table(struct run *run, const struct run_part *part)
-{
-	const char *path = live_path(run->dataset, run->arena, part->part.batch_part->path);
-	return arena_printf(run->arena, "read_parquet(%s, hive_partitioning=false)", sql_text(run->arena, path));
-}
-
-static recloser_status count_keys(struct run *run, struct run_part *part, recloser_error *error)
-{
-	struct arena *arena = run->arena;
-	const char *key = sql_name(arena, run->spec->key_column);
-	struct rows rows;
-	RC_TRY(engine_query(run->engine, arena, "compare with the live version", arena_printf(arena,
-	    "SELECT count(*) FILTER (WHERE b.%s IS NULL), count(*) FILTER (WHERE l.%s IS NULL),\n"
-	    "       count(*) FILTER (WHERE b.%s IS NOT NULL AND l.%s IS NOT NULL AND (%s))\n"
-	    "FROM %s l FULL JOIN (SELECT * FROM batch WHERE %s) b ON l.%s = b.%s",
-	    key, key, key, key, live_columns_equal(run, part), live_table(run, part), part->part.batch_part->where, key, key), &rows, error));
-	part->gone = (uint64_t)rows_int(&rows, 0, 0);
-	part->fresh = (uint64_t)rows_int(&rows, 0, 1);
-	part->revised = (uint64_t)rows_int(&rows, 0, 2);
-	return RECLOSER_OK;
-}
-
-/* The identity fields as text; the whole last row as JSON, bytes left out. */
-static const char *last_row_json(struct run *run, const struct run_part *part)
-{
-	const json_t *schema = json_object_get(part->base->json, "schema");
-	struct text out = text_on(run->arena);
-	text_add(&out, "json_object(");
-	bool first = true;
-	for (size_t i = 0; i < json_array_size(schema); i++) {
-		const json_t *column = json_array_get(schema, i);
-		const char *name = json_get_text(column, "name");
-		if (strcmp(json_get_text(column, "type"), "BLOB") == 0 || strings_has(&run->spec->partition, name))
-			continue;
-		text_addf(&out, "%s%s, l.%s", first ? "" : ", ", sql_text(run->arena, name), sql_name(run->arena, name));
-		first = false;
-	}
-	text_add(&out, ")");
-	return out.at;
-}
-
-static recloser_status list_gone(struct run *run, struct run_part *part, recloser_error *error)
-{
-	struct arena *arena = run->arena;
-	const struct spec *spec = run->spec;
-	struct text fields = text_on(arena), names = text_on(arena);
-	for (size_t i = 0; i < spec->identity_count; i++) {
-		const char *column = spec->identity[i].column;
-		if (!column || strcmp(column, spec->geometry.column) == 0)
-			continue;
-		const char **values = NULL;
-		size_t p = 0;
-		while (p < spec->partition.count && strcmp(spec->partition.at[p], column) != 0)
-			p++;
-		if (p < spec->partition.count)
-			values = part->part.batch_part->values;
-		const char *value = values ? sql_text(arena, values[p]) : arena_printf(arena, "CAST(l.%s AS VARCHAR)", sql_name(arena, column));
-		text_addf(&fields, ", %s", value);
-		text_addf(&names, ", %s VARCHAR", sql_name(arena, column));
-	}
-	const char *key = sql_name(arena, spec->key_column);
-	RC_TRY(engine_runf(run->engine, "make the list of disappeared rows", error,
-	    "CREATE TABLE IF NOT EXISTS disappeared (\"partition\" VARCHAR, %s VARCHAR%s, last_seq BIGINT, \"row\" VARCHAR)", key, names.at));
-	return engine_runf(run->engine, "list disappeared rows", error,
-	    "INSERT INTO disappeared SELECT %s, l.%s%s, %" PRId64 ", CAST(%s AS VARCHAR) FROM %s l ANTI JOIN (SELECT %s FROM batch WHERE %s) b ON l.%s = b.%s ORDER BY 2",
-	    sql_text(arena, part->part.batch_part->path), key, fields.at, part->base->seq, last_row_json(run, part), live_table(run, part), key,
-	    part->part.batch_part->where, key, key);
-}
-
-recloser_status run_write_disappeared(struct run *run, recloser_error *error)
-{
-	if (run->disappeared == 0)
-		return RECLOSER_OK;
-	const char *staged = arena_printf(run->arena, "%s/disappeared.pq", staging_directory(run->staging));
-	RC_TRY(engine_runf(run->engine, "write the list of disappeared rows", error,
-	    "COPY (SELECT * FROM disappeared ORDER BY 1, 2) TO %s (FORMAT parquet, COMPRESSION zstd)", sql_text(run->arena, staged)));
-	run->disappeared_path = arena_printf(run->arena, "disappeared/%s.pq", run->id);
-	return control_adopt(run->dataset, run->arena, staged, run->disappeared_path, error);
-}
-
-static recloser_status judge_gone(struct run *run, struct run_part *part, recloser_error *error)
-{
-	const struct guard *guard = &run->spec->disappeared;
-	if (part->gone == 0)
-		return RECLOSER_OK;
-	run->disappeared += part->gone;
-	RC_TRY(list_gone(run, part, error));
-	if (!threshold_exceeded(&guard->max, part->gone, part->base->rows))
-		return RECLOSER_OK;
-	const char *what = arena_printf(run->arena, "%s: %s of %s keys of the live version are gone", shown(part), text_count(run->arena, part->gone),
-	                                text_count(run->arena, part->base->rows));
-	return apply_policy(run, part, "disappeared", guard->policy, what, error);
 }
 
 /* ---- one partition ---- */
@@ -256,68 +102,112 @@ static recloser_status warn_of_neighbours(struct run *run, const struct run_part
 	struct strings names = {0};
 	RC_TRY(live_neighbours(run->dataset, run->arena, part->part.batch_part->path, &names, error));
 	if (names.count)
-		warn(run, arena_printf(run->arena, "%s: %s beside part.parquet %s not recloser's; left alone, but readers may take %s for data", shown(part),
+		run_warn(run, arena_printf(run->arena, "%s: %s beside part.parquet %s not recloser's; left alone, but readers may take %s for data", shown(part),
 		                       strings_join(run->arena, &names, ", "), names.count == 1 ? "is" : "are", names.count == 1 ? "it" : "them"));
+	return RECLOSER_OK;
+}
+
+/* The live version of this partition as it stands. */
+static recloser_status locate(struct run *run, struct run_part *part, recloser_error *error)
+{
+	const char *path = part->part.batch_part->path;
+	RC_TRY(ledger_newest(run->dataset, run->arena, path, &part->base, error));
+	RC_TRY(live_state(run->dataset, run->arena, path, part->base, &part->live, error));
+	part->gone = part->fresh = part->revised = 0;
+	part->reference = NULL;
+	part->changed = NULL;
+	part->held_by = NULL;
+	part->seq = part->base ? part->base->seq : 0;
+	part->outcome = part->base || part->live == LIVE_FOREIGN ? PART_REPLACED : PART_NEW;
+	return RECLOSER_OK;
+}
+
+static void say_of_live(struct run *run, const struct run_part *part)
+{
+	if (part->live == LIVE_FOREIGN)
+		run_warn(run, arena_printf(run->arena, "%s: the live file is not one that recloser wrote; it is archived and recorded as adopted", shown(part)));
+	if (part->live == LIVE_MISSING)
+		run_warn(run, arena_printf(run->arena, "%s: the live file of seq %" PRId64 " is missing", shown(part), part->base->seq));
+}
+
+static recloser_status own_reference(struct run *run, struct run_part *part, recloser_error *error)
+{
+	(void)error;
+	const struct batch_part *batch_part = part->part.batch_part;
+	part->reference = arena_alloc(run->arena, sizeof *part->reference);
+	*part->reference = (struct reference){.path = batch_part->path, .values = batch_part->values, .record = part->base, .own = true,
+	                                      .file = live_path(run->dataset, run->arena, batch_part->path)};
+	return RECLOSER_OK;
+}
+
+static recloser_status series_reference(struct run *run, struct run_part *part, recloser_error *error)
+{
+	const char *path, **values;
+	struct record *record;
+	enum live_state live;
+	RC_TRY(run_find_before(run, part->part.batch_part, &path, &values, error));
+	if (!path)
+		return RECLOSER_OK;
+	RC_TRY(ledger_newest(run->dataset, run->arena, path, &record, error));
+	RC_TRY(live_state(run->dataset, run->arena, path, record, &live, error));
+	if (live != LIVE_SOUND)
+		return RECLOSER_OK;
+	part->reference = arena_alloc(run->arena, sizeof *part->reference);
+	*part->reference = (struct reference){.path = path, .values = values, .record = record, .file = live_path(run->dataset, run->arena, path)};
+	return RECLOSER_OK;
+}
+
+static recloser_status freeze(struct run *run, struct run_part *part, bool equal)
+{
+	part->outcome = PART_FROZEN;
+	if (!equal)
+		run_warn(run, arena_printf(run->arena, "%s lies before the freshness window and the source differs there; --backfill loads it", shown(part)));
 	return RECLOSER_OK;
 }
 
 recloser_status run_compare_part(struct run *run, struct run_part *part, recloser_error *error)
 {
-	const char *path = part->part.batch_part->path, *fingerprint;
-	RC_TRY(ledger_newest(run->dataset, run->arena, path, &part->base, error));
-	RC_TRY(live_state(run->dataset, run->arena, path, part->base, &part->live, error));
-	part->gone = part->fresh = part->revised = 0;
-	part->seq = part->base ? part->base->seq : 0;
-	part->outcome = part->base || part->live == LIVE_FOREIGN ? PART_REPLACED : PART_NEW;
+	const char *fingerprint = "";
+	RC_TRY(locate(run, part, error));
 	RC_TRY(warn_of_neighbours(run, part, error));
-	if (part->live == LIVE_FOREIGN)
-		warn(run, arena_printf(run->arena, "%s: the live file is not one that recloser wrote; it is archived and recorded as adopted", shown(part)));
-	if (part->live == LIVE_MISSING)
-		warn(run, arena_printf(run->arena, "%s: the live file of seq %" PRId64 " is missing", shown(part), part->base->seq));
-	if (!part->base || part->live != LIVE_SOUND)
-		return RECLOSER_OK;
-	RC_TRY(base_fingerprint(run, part, &fingerprint, error));
-	if (strcmp(fingerprint, part->part.content.fingerprint) == 0) {
+	say_of_live(run, part);
+	bool sound = part->base && part->live == LIVE_SOUND;
+	if (sound)
+		RC_TRY(base_fingerprint(run, part, &fingerprint, error));
+	bool equal = strcmp(fingerprint, part->part.content.fingerprint) == 0;
+	if (run_is_frozen(run, part))
+		return freeze(run, part, equal);
+	if (sound && equal) {
 		part->outcome = PART_UNCHANGED;
 		return RECLOSER_OK;
 	}
-	RC_TRY(check_schema(run, part, error));
-	RC_TRY(count_keys(run, part, error));
-	return judge_gone(run, part, error);
+	if (sound) {
+		RC_TRY(check_schema(run, part, error));
+		RC_TRY(own_reference(run, part, error));
+	} else if (!part->base) {
+		RC_TRY(series_reference(run, part, error));
+	}
+	if (!part->reference)
+		return RECLOSER_OK;
+	RC_TRY(run_count_keys(run, part, error));
+	return run_guard_part(run, part, error);
 }
 
-/* ---- partitions that the source no longer mentions ---- */
-
-/* The scope of a load: the partition columns that have one value in all of it. A live partition inside the scope that the load
- * does not mention is absent; outside it (another month, another publisher) nothing follows. */
-static recloser_status find_absent(struct run *run, recloser_error *error)
+/* `disappeared: carry` works on the batch itself, before its content is looked at. */
+static recloser_status carry_rows(struct run *run, recloser_error *error)
 {
-	const struct strings *columns = &run->spec->partition;
-	struct strings live = {0};
-	if (run->part_count == 0 || columns->count == 0 || !run->dataset->config)
+	if (run->spec->disappeared.policy != POLICY_CARRY)
 		return RECLOSER_OK;
-	bool *scope = arena_array(run->arena, columns->count, sizeof *scope), any = false, all = true;
-	for (size_t c = 0; c < columns->count; c++) {
-		scope[c] = true;
-		for (size_t i = 1; i < run->part_count; i++)
-			scope[c] &= strcmp(run->parts[i].part.batch_part->values[c], run->parts[0].part.batch_part->values[c]) == 0;
-		any |= scope[c];
-		all &= scope[c];
-	}
-	if (!any || all || run->options->only_count)
-		return RECLOSER_OK;
-	RC_TRY(ledger_partitions(run->dataset, run->arena, &live, error));
-	for (size_t k = 0; k < live.count; k++) {
-		bool inside = true, mentioned = false;
-		for (size_t i = 0; i < run->part_count && !mentioned; i++)
-			mentioned = strcmp(run->parts[i].part.batch_part->path, live.at[k]) == 0;
-		if (mentioned)
+	for (size_t i = 0; i < run->part_count; i++) {
+		struct run_part *part = &run->parts[i];
+		part->part.batch_part = &run->batch->parts[i];
+		RC_TRY(locate(run, part, error));
+		if (!part->base || part->live != LIVE_SOUND || run_is_frozen(run, part))
 			continue;
-		const char **values = partition_values(run->arena, columns, live.at[k]);
-		for (size_t c = 0; values && c < columns->count; c++)
-			inside &= !scope[c] || strcmp(values[c], run->parts[0].part.batch_part->values[c]) == 0;
-		if (values && inside)
-			strings_add(run->arena, &run->absent, live.at[k]);
+		RC_TRY(own_reference(run, part, error));
+		RC_TRY(run_carry(run, part->part.batch_part, part->reference, &part->carried, error));
+		run->batch->parts[i].rows += part->carried;
+		run->carried += part->carried;
 	}
 	return RECLOSER_OK;
 }
@@ -325,14 +215,17 @@ static recloser_status find_absent(struct run *run, recloser_error *error)
 recloser_status run_compare(struct run *run, recloser_error *error)
 {
 	const json_t *pinned = run->dataset->config ? json_object_get(run->dataset->config, "covering") : NULL;
-	RC_TRY(part_format_make(run->batch, json_is_boolean(pinned) ? json_is_true(pinned) : -1, &run->format, error));
 	run->part_count = run->batch->part_count;
 	run->parts = arena_array(run->arena, run->part_count + 1, sizeof *run->parts);
 	struct part *parts = arena_array(run->arena, run->part_count + 1, sizeof *parts);
+	RC_TRY(run_open_window(run, error));
+	RC_TRY(carry_rows(run, error));
+	RC_TRY(part_format_make(run->batch, json_is_boolean(pinned) ? json_is_true(pinned) : -1, &run->format, error));
 	RC_TRY(parts_content(&run->format, parts, error));
 	for (size_t i = 0; i < run->part_count; i++) {
 		run->parts[i].part = parts[i];
 		RC_TRY(run_compare_part(run, &run->parts[i], error));
 	}
-	return find_absent(run, error);
+	RC_TRY(run_guard_moves(run, error));
+	return run_find_absent(run, error);
 }

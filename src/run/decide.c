@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "report/result.h"
 #include "run/run.h"
 
 static bool to_write(const struct run_part *part)
@@ -58,6 +59,14 @@ static json_t *record_of(struct run *run, const struct run_part *part)
 	json_put_int(arena, record, "disappeared", (int64_t)part->gone);
 	json_put_int(arena, record, "new_keys", (int64_t)part->fresh);
 	json_put_int(arena, record, "revised", (int64_t)part->revised);
+	if (part->carried)
+		json_put_int(arena, record, "carried", (int64_t)part->carried);
+	if (part->changed)
+		json_put(arena, record, "changed", part->changed);
+	if (part->reference && !part->reference->own)
+		json_put_text(arena, record, "compared_with", part->reference->path);
+	if (run->accepted.count)
+		json_put(arena, record, "accepted", result_strings(arena, run->accepted.at, run->accepted.count));
 	json_put_text(arena, record, "content_fingerprint", p->content.fingerprint);
 	json_put_text(arena, file, "sha256", p->sha256);
 	json_put_int(arena, file, "bytes", (int64_t)p->bytes);

@@ -97,6 +97,8 @@ static recloser_status load(struct arena *arena, const recloser_load_options *op
 	json_t *report = run_report(run, outcome);
 	if (status == RECLOSER_OK && !run->repeated && !options->dry_run) {
 		status = run_remember(run, report, error);
+		if (status == RECLOSER_OK)
+			status = run_close_window(run, error);
 		if (status != RECLOSER_OK)
 			status = error->status = RECLOSER_UNCLEAR; /* live, but the run's own file is not there */
 	}

@@ -70,6 +70,11 @@ static json_t *part_json(struct run *run, const struct run_part *part)
 	json_put_int(arena, json, "disappeared", (int64_t)part->gone);
 	json_put_int(arena, json, "new_keys", (int64_t)part->fresh);
 	json_put_int(arena, json, "revised", (int64_t)part->revised);
+	json_put_int(arena, json, "carried", (int64_t)part->carried);
+	if (part->changed)
+		json_put(arena, json, "changed", part->changed);
+	if (part->reference && !part->reference->own)
+		json_put_text(arena, json, "compared_with", part->reference->path);
 	json_put_text(arena, json, "target", live_path(run->dataset, arena, p->batch_part->path));
 	json_put_int(arena, json, "seq", part->seq);
 	json_put_text(arena, json, "sha256", wrote ? p->sha256 : part->base ? part->base->sha256 : NULL);
@@ -88,7 +93,7 @@ static void put_counts(struct run *run, json_t *report)
 		{"rows_in", batch ? batch->rows_in : 0}, {"rows_written", run->rows_written}, {"rows_unchanged", run->rows_unchanged},
 		{"superseded", batch ? batch->superseded : 0}, {"collapsed", batch ? batch->collapsed : 0}, {"filtered", batch ? batch->filtered : 0},
 		{"quarantined", batch ? batch->quarantined : 0}, {"held", run->held}, {"frozen", run->frozen}, {"ties", batch ? batch->ties : 0},
-		{"disappeared", run->disappeared},
+		{"disappeared", run->disappeared}, {"moved", run->moved}, {"carried", run->carried},
 	};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		json_put_int(arena, report, counts[i].name, (int64_t)counts[i].value);
@@ -137,6 +142,7 @@ json_t *run_report(struct run *run, const char *outcome)
 	json_put_text(arena, report, "outcome", outcome);
 	put_counts(run, report);
 	json_put(arena, report, "absent", result_strings(arena, run->absent.at, run->absent.count));
+	json_put(arena, report, "accepted", result_strings(arena, run->accepted.at, run->accepted.count));
 	for (size_t i = 0; i < run->part_count && wrote; i++)
 		json_add(arena, partitions, part_json(run, &run->parts[i]));
 	json_put(arena, report, "partitions", partitions);
@@ -175,6 +181,30 @@ static void head_line(struct run *run, struct text *out)
 	text_add(out, "\n");
 }
 
+/* Which columns changed how often, the most changed first: the news of a publication in one line. */
+static void changed_line(struct run *run, const struct run_part *part, struct text *out)
+{
+	enum { SHOWN = 6 };
+	size_t count = part->changed ? json_object_size(part->changed) : 0;
+	if (count == 0)
+		return;
+	text_addf(out, "    changed%s%s:", part->reference->own ? "" : " against ", part->reference->own ? "" : part->reference->path);
+	int64_t below = INT64_MAX;
+	for (size_t said = 0; said < SHOWN && said < count;) {
+		int64_t most = 0;
+		const char *name;
+		json_t *value;
+		json_object_foreach(part->changed, name, value)
+			if (json_integer_value(value) > most && json_integer_value(value) < below)
+				most = json_integer_value(value);
+		json_object_foreach(part->changed, name, value)
+			if (json_integer_value(value) == most && said < SHOWN)
+				text_addf(out, "%s %s %s", said++ ? "," : "", text_count(run->arena, (uint64_t)most), name);
+		below = most;
+	}
+	text_add(out, count > SHOWN ? ", ...\n" : "\n");
+}
+
 static void part_line(struct run *run, const struct run_part *part, struct text *out)
 {
 	const struct part *p = &part->part;
@@ -190,6 +220,7 @@ static void part_line(struct run *run, const struct run_part *part, struct text 
 	if (part->held_by)
 		text_addf(out, "   by %s", part->held_by);
 	text_add(out, "\n");
+	changed_line(run, part, out);
 }
 
 static void part_lines(struct run *run, struct text *out)
@@ -217,7 +248,10 @@ static void sum_line(struct run *run, bool dry, struct text *out)
 		{batch->collapsed, "collapsed"}, {batch->filtered, "filtered"}, {batch->quarantined, "quarantined"}, {run->held, "held"},
 		{run->frozen, "frozen"},
 	};
-	text_addf(out, "%s in =", text_count(run->arena, batch->rows_in));
+	text_addf(out, "%s in", text_count(run->arena, batch->rows_in));
+	if (run->carried)
+		text_addf(out, " + %s carried", text_count(run->arena, run->carried));
+	text_add(out, " =");
 	size_t said = 0;
 	for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
 		if (terms[i].value)

@@ -13,14 +13,26 @@
 enum part_outcome { PART_NEW, PART_REPLACED, PART_UNCHANGED, PART_HELD, PART_FROZEN, PART_CONFLICT };
 const char *part_outcome_word(enum part_outcome outcome);
 
+/* What a partition is compared with. */
+struct reference {
+	const char *path;          /* its partition */
+	const char **values;
+	const char *file;          /* readable by the engine */
+	struct record *record;
+	bool own;                  /* the live version of the same partition; false: the partition before it in the series */
+};
+
 /* One partition of this run. */
 struct run_part {
 	struct part part;
 	struct record *base;       /* the live version that the guards saw, or NULL */
 	enum live_state live;
+	struct reference *reference; /* NULL: nothing to compare with */
 	enum part_outcome outcome;
 	const char *held_by;       /* the guard that held it, or NULL */
-	uint64_t gone, fresh, revised; /* keys against the base */
+	uint64_t gone, fresh, revised; /* keys against the reference */
+	uint64_t carried;          /* rows kept from the live version by `disappeared: carry` */
+	json_t *changed;           /* how often each column changed; NULL: nothing was compared */
 	int64_t seq;
 };
 
@@ -43,8 +55,11 @@ struct run {
 	struct run_part *parts;
 	size_t part_count;
 	struct commit_report commit;
-	struct strings warnings, absent, adopted;
-	uint64_t held, frozen, disappeared;
+	struct strings warnings, absent, accepted;
+	struct strings ledger;     /* the partitions that have a record; read when first asked for */
+	bool ledger_known;
+	const char *window_start;  /* first day of the freshness window, NULL: none */
+	uint64_t held, frozen, disappeared, moved, carried;
 	uint64_t rows_written, rows_unchanged;
 	const char *quarantine_path, *disappeared_path; /* relative to the control directory, or NULL */
 	const char *equals_run;    /* the earlier run that this one repeats, or NULL */
@@ -59,10 +74,30 @@ recloser_status run_recall(struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_remember(struct run *run, json_t *report, recloser_error *error) RC_CHECKED;
 /* read.c */
 recloser_status run_read(struct run *run, recloser_error *error) RC_CHECKED;
-/* compare.c: the live versions, what changed against them, and the policies on that. */
+/* compare.c: the live versions, and what becomes of each partition against them. */
 recloser_status run_compare(struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_compare_part(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
+/* keys.c: keys against the reference. */
+bool reference_has(const struct reference *reference, const char *column);
+struct strings run_compared_columns(struct run *run, const struct reference *reference);
+const char *run_reference_table(struct run *run, const struct reference *reference); /* SQL */
+recloser_status run_count_keys(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
+recloser_status run_list_gone(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
 recloser_status run_write_disappeared(struct run *run, recloser_error *error) RC_CHECKED;
+recloser_status run_carry(struct run *run, const struct batch_part *part, const struct reference *reference, uint64_t *carried,
+                          recloser_error *error) RC_CHECKED;
+/* guards.c: policies on what was counted. */
+void run_warn(struct run *run, const char *text);
+recloser_status run_guard_part(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
+recloser_status run_guard_moves(struct run *run, recloser_error *error) RC_CHECKED;
+/* series.c: the partition before, and those that the source no longer mentions. */
+recloser_status run_find_before(struct run *run, const struct batch_part *part, const char **path, const char ***values,
+                                recloser_error *error) RC_CHECKED;
+recloser_status run_find_absent(struct run *run, recloser_error *error) RC_CHECKED;
+/* window.c: freshness. */
+recloser_status run_open_window(struct run *run, recloser_error *error) RC_CHECKED;
+recloser_status run_close_window(struct run *run, recloser_error *error) RC_CHECKED;
+bool run_is_frozen(const struct run *run, const struct run_part *part);
 /* stage.c */
 recloser_status run_stage(struct run *run, recloser_error *error) RC_CHECKED;
 /* decide.c */
