@@ -140,6 +140,24 @@ static const char *column_list(struct arena *arena, const struct source *source)
 	return list.at;
 }
 
+/* A text file that is read with another delimiter than its own has one wide column, or a few. */
+static const char *other_delimiter(const struct layout *layout)
+{
+	static const struct { char sign; const char *name; } signs[] = {{';', "semicolon"}, {'\t', "tab"}, {'|', "pipe"}, {',', "comma"}};
+	const struct source *source = layout->source;
+	char used = layout->block->delimiter ? layout->block->delimiter : ',';
+	if (strcmp(source->facts.format, "csv") != 0 || source->column_count == 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+		size_t count = 0;
+		for (const char *at = source->columns[0].name; (at = strchr(at, signs[i].sign)) != NULL; at++)
+			count++;
+		if (signs[i].sign != used && count >= source->column_count)
+			return signs[i].name;
+	}
+	return NULL;
+}
+
 static recloser_status not_there(struct arena *arena, const struct layout *layout, const char *dataset_column,
                                  const struct strings *wanted, recloser_error *error)
 {
@@ -153,6 +171,9 @@ static recloser_status not_there(struct arena *arena, const struct layout *layou
 	error_set(error, RECLOSER_REFUSED, "source.missing_column", "column %s not found (for %s)",
 	          strings_join(arena, wanted, " or "), dataset_column);
 	error_where(error, "%s; it has: %s", in_source(arena, layout), column_list(arena, source));
+	const char *delimiter = other_delimiter(layout);
+	if (delimiter)
+		return error_hint(error, "the columns seem to be separated by another sign: csv: {delimiter: %s}", delimiter);
 	if (near)
 		return error_hint(error, "did the publisher rename it to \"%s\"? then write %s: {from: [%s, \"%s\"]}", near, dataset_column, first, near);
 	return error_hint(error, "name the column with `from:`, or say `optional: true` if it may be absent");

@@ -22,14 +22,16 @@ static recloser_status make_table(struct batch *batch, recloser_error *error)
 	    "WHERE f IS NOT NULL ORDER BY b._rc_src, b._rc_row", path);
 }
 
-/* "capacity_mw: not a number: TBD (2), I/S (1); missing: [TBD, I/S] would accept them" */
+/* "capacity_mw: not a number: TBD (2), I/S (1); missing: [TBD, I/S] would accept them". A date in another spelling is no missing
+ * value: of those the format is to be said. */
 static recloser_status spellings(struct batch *batch, struct strings *out, recloser_error *error)
 {
 	struct arena *arena = batch->arena;
 	struct rows rows;
 	RC_TRY(engine_query(batch->context->engine, arena, "sum up bad values",
 	    "SELECT \"column\", reason, sum(n)::BIGINT, string_agg(CASE WHEN rank <= 8 THEN shown || ' (' || n || ')' END, ', ' ORDER BY rank),\n"
-	    "       string_agg(CASE WHEN rank <= 8 THEN quoted END, ', ' ORDER BY rank) FILTER (WHERE reason LIKE 'not %' OR reason LIKE 'neither%')\n"
+	    "       string_agg(CASE WHEN rank <= 8 THEN quoted END, ', ' ORDER BY rank) FILTER (WHERE reason LIKE 'not %' OR reason LIKE 'neither%'),\n"
+	    "       (reason LIKE 'not a date%' OR reason LIKE 'not a timestamp%') AND bool_or(regexp_matches(\"value\", '[0-9]'))\n"
 	    "FROM (SELECT \"column\", reason, \"value\", count(*) AS n, coalesce(left(\"value\", 40), 'missing') AS shown,\n"
 	    "             '\"' || replace(\"value\", '\"', '\\\"') || '\"' AS quoted,\n"
 	    "             row_number() OVER (PARTITION BY \"column\", reason ORDER BY count(*) DESC, \"value\") AS rank\n"
@@ -38,7 +40,11 @@ static recloser_status spellings(struct batch *batch, struct strings *out, reclo
 	for (size_t i = 0; i < rows.row_count; i++) {
 		const char *column = rows_at(&rows, i, 0), *reason = rows_at(&rows, i, 1), *values = rows_at(&rows, i, 3), *accept = rows_at(&rows, i, 4);
 		const char *line = arena_printf(arena, "%s%s%s: %s", column ? column : "", column ? ": " : "", reason, values ? values : "");
-		strings_add(arena, out, accept ? arena_printf(arena, "%s; missing: [%s] would accept them", line, accept) : line);
+		if (rows_at(&rows, i, 5) && strcmp(rows_at(&rows, i, 5), "true") == 0)
+			line = arena_printf(arena, "%s; say how they are spelled: format: \"%%m/%%d/%%Y\" or the like", line);
+		else if (accept)
+			line = arena_printf(arena, "%s; missing: [%s] would accept them", line, accept);
+		strings_add(arena, out, line);
 	}
 	return RECLOSER_OK;
 }

@@ -80,6 +80,31 @@ static recloser_status refuse_collisions(struct batch *batch, recloser_error *er
 	return error_hint(error, "a `|` inside a value makes them read the same; write key: {identity: [...], escape: true}");
 }
 
+/* A revision that is text is compared letter by letter, which is an order in time only for ISO dates of one form: "9/28/2026"
+ * would stand after "10/1/2026", and "9" after "10". */
+static recloser_status refuse_unordered(struct batch *batch, recloser_error *error)
+{
+	const char *name = batch->context->spec->revision;
+	struct arena *arena = batch->arena;
+	struct rows rows;
+	bool text = false;
+	for (size_t i = 0; i < batch->column_count && name && !text; i++)
+		text = strcmp(batch->columns[i].name, name) == 0 && strcmp(batch->columns[i].type, "VARCHAR") == 0;
+	if (!text)
+		return RECLOSER_OK;
+	RC_TRY(engine_query(batch->context->engine, arena, "look whether revisions have an order", arena_printf(arena,
+	    "SELECT first(v ORDER BY iso, n, v), bool_and(iso) FROM (SELECT b.%s AS v, min(_rc_row) AS n,"
+	    " regexp_full_match(v, '[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?)?') AS iso FROM batch b %s GROUP BY 1)"
+	    " WHERE v IS NOT NULL HAVING NOT bool_and(iso) OR count(DISTINCT substr(v, 11, 1)) FILTER (WHERE length(v) > 10) > 1",
+	    sql_name(arena, name), using_group(batch)), &rows, error));
+	if (rows.row_count == 0)
+		return RECLOSER_OK;
+	error_set(error, RECLOSER_REFUSED, "batch.revision", "keys occur more than once, and %s can't say which row is later: it is text that is not %s",
+	          name, strcmp(rows_at(&rows, 0, 1), "true") == 0 ? "in one ISO form" : "an ISO date");
+	error_where(error, "%s: \"%s\"", name, rows_at(&rows, 0, 0));
+	return error_hint(error, "declare what it is: columns: {%s: {type: timestamp, format: \"%%m/%%d/%%Y\"}}, or {type: integer} for a number", name);
+}
+
 static recloser_status rank_rows(struct batch *batch, recloser_error *error)
 {
 	const struct spec *spec = batch->context->spec;
@@ -112,8 +137,9 @@ static recloser_status refuse_ties(struct batch *batch, const char *tied, reclos
 			          rows_at(&rows, r, i));
 		text_addf(&list, " occurs %s times, in rows %s", rows_at(&rows, r, spec->identity_count), rows_at(&rows, r, spec->identity_count + 1));
 	}
-	error_set(error, RECLOSER_REFUSED, "batch.ties", "%s key%s occur%s more than once and no revision decides: %s", text_count(arena, batch->ties),
-	          batch->ties == 1 ? "" : "s", batch->ties == 1 ? "s" : "", list.at);
+	error_set(error, RECLOSER_REFUSED, "batch.ties", "%s key%s occur%s more than once and no revision decides", text_count(arena, batch->ties),
+	          batch->ties == 1 ? "" : "s", batch->ties == 1 ? "s" : "");
+	error_where(error, "%s", list.at);
 	return error_hint(error, "add the field that tells them apart to `key: {identity: [...]}`, name a `revision:` column, or allow `ties: last`");
 }
 
@@ -200,6 +226,7 @@ recloser_status batch_resolve(struct batch *batch, recloser_error *error)
 	RC_TRY(find_doubles(batch, &groups, error));
 	if (groups > 0) {
 		RC_TRY(refuse_collisions(batch, error));
+		RC_TRY(refuse_unordered(batch, error));
 		RC_TRY(rank_rows(batch, error));
 		RC_TRY(count_ties(batch, error));
 		RC_TRY(take_losers_out(batch, error));

@@ -96,7 +96,9 @@ static recloser_status read_revision(const struct reader *reader, const struct f
 	if (value->kind == NODE_TEXT)
 		return field_text(reader, field, value, &spec->revision);
 	RC_TRY(fields_read(reader, value, "\"revision\"", fields, 2, spec));
-	return spec->revision ? RECLOSER_OK : fault_at(reader, value->mark, "spec.missing_field", "\"revision\" needs column");
+	if (spec->revision || node_get(value, "ties"))
+		return RECLOSER_OK;
+	return fault_at(reader, value->mark, "spec.missing_field", "\"revision\" needs column or ties");
 }
 
 static recloser_status read_other_columns(const struct reader *reader, const struct field *field, const struct node *value,

@@ -88,6 +88,8 @@ class Loading(Case):
         self.assertEqual(report["rows_written"], 0)
         self.assertEqual(self.everything(), before, "a refused run changed something")
         error = report["error"]
+        for name in ("what", "where", "hint"):
+            self.assertTrue(error[name], error)
         text = "\n".join(error[name] for name in ("what", "where", "hint"))
         for words in said:
             self.assertIn(words, text)

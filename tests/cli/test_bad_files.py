@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must not be loaded: files that are cut, empty, something else, or not there. Each gives an error that says what, where
+and what to do, or goes to quarantine row by row; and the dataset stays byte for byte what it was, or absent if it was not there."""
+import os
+import unittest
+
+from loading import Loading
+from support import IO, REFUSED, USAGE, main
+
+HEAD = "queue_id,state,month,capacity_mw,published_at,lon,lat\n"
+GOOD = HEAD + "Q1,TX,2026-07,1,2026-07-02,-97,31\nQ2,TX,2026-07,2,2026-07-02,-97,31\n"
+TX = "state=TX/month=2026-07"
+HTML = "<!DOCTYPE html>\n<html><head><title>403 Forbidden</title></head>\n<body><h1>Forbidden</h1>\n<p>queue_id,state</p></body></html>\n"
+
+
+class BadFiles(Loading):
+    """Each is tried on a dataset that does not exist yet and on one that does."""
+
+    def refuse(self, file, code=REFUSED, said=(), **fields):
+        spec = self.queue_spec(**fields)
+        error = self.refused(spec, file, code=code, said=said)
+        self.assertFalse((self.dir / "lake").exists(), "a first load that was refused left something")
+        self.load(spec, self.write("good.csv", GOOD))
+        again = self.refused(spec, file, code=code, said=said)
+        self.assertEqual(again["code"], error["code"])
+        done = self.recloser("load", spec, file, code=code)
+        self.assertEqual(done.out, "")
+        self.assertIn(error["what"].split("\n")[0], done.err)
+        self.assertEqual(self.table(TX, "queue_id"), [("Q1",), ("Q2",)])
+        return error
+
+    def test_truncated_parquet(self):
+        duckdb = self.need("duckdb")
+        whole = self.dir / "whole.parquet"
+        duckdb.connect().execute(f"COPY (SELECT 'Q' || range AS queue_id, 'TX' AS state FROM range(50000)) TO '{whole}' (FORMAT parquet)")
+        cut = self.write("cut.parquet", whole.read_bytes()[:-20000])
+        self.refuse(cut, said=["cut.parquet", "Parquet"])
+
+    def test_parquet_with_damaged_middle(self):
+        duckdb = self.need("duckdb")
+        whole = self.dir / "whole.parquet"
+        duckdb.connect().execute(f"""COPY (SELECT 'Q' || range AS queue_id, 'TX' AS state, '2026-07' AS month, random() AS capacity_mw,
+            TIMESTAMP '2026-07-02' AS published_at, -97.0 AS lon, 31.0 AS lat FROM range(50000)) TO '{whole}' (FORMAT parquet)""")
+        content = bytearray(whole.read_bytes())
+        middle = len(content) // 2
+        content[middle:middle + 4000] = b"\xff" * 4000
+        self.refuse(self.write("damaged.parquet", bytes(content)), said=["damaged.parquet"])
+
+    def test_web_page(self):
+        error = self.refuse(self.write("queue.csv", HTML), said=["queue.csv"])
+        self.assertRegex(error["what"] + error["where"] + error["hint"], "HTML|html")
+
+    def test_header_only(self):
+        self.refuse(self.write("head.csv", HEAD), said=["no rows", "head.csv", "--allow-empty"])
+
+    def test_empty_file(self):
+        self.refuse(self.write("empty.csv", ""), said=["empty.csv", "empty"])
+
+    def test_blank_lines_only(self):
+        self.refuse(self.write("blank.csv", "\n\n\n"), said=["blank.csv"])
+
+    def test_empty_json(self):
+        self.refuse(self.write("empty.json", "[]"), said=["empty.json"])
+
+    def test_cut_json(self):
+        self.refuse(self.write("cut.json", '[{"queue_id": "Q1", "state": "TX", "mon'), said=["cut.json"])
+
+    def test_not_there(self):
+        self.refuse(self.dir / "nowhere.csv", code=IO, said=["nowhere.csv"])
+
+    def test_folder_without_files(self):
+        folder = self.dir / "folder"
+        folder.mkdir()
+        self.refuse(folder, code=USAGE, said=["folder"])
+
+    def test_folder_with_other_files(self):
+        self.write("folder/readme.txt", "x")
+        self.refuse(self.dir / "folder", code=USAGE, said=["folder", "files"], source='{files: "*.csv"}')
+
+    @unittest.skipIf(os.geteuid() == 0, "root may read everything")
+    def test_unreadable(self):
+        path = self.write("closed.csv", GOOD)
+        path.chmod(0)
+        self.refuse(path, code=IO, said=["closed.csv", "ermission"])
+
+    def test_unreadable_for_another_user(self):
+        if os.geteuid() != 0 or not os.access("/usr/bin/setpriv", os.X_OK):
+            self.skipTest("needs root and setpriv to become somebody else")
+        self.dir.chmod(0o777)
+        path = self.write("closed.csv", GOOD.replace("Q1", "Q7"))
+        path.chmod(0)
+        spec = self.queue_spec()
+        prefix = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        if self.recloser("version", code=None, command_prefix=prefix).code not in (0, 2):
+            self.skipTest("another user may not run the program where it lies")
+        self.refused(spec, path, code=IO, said=["closed.csv", "ermission"], command_prefix=prefix)
+        self.assertFalse((self.dir / "lake").exists())
+
+    def test_nul_bytes(self):
+        self.refuse(self.write("nul.csv", GOOD.replace("Q2", "Q\0")), said=["nul.csv", "NUL"])
+
+    def test_binary(self):
+        self.refuse(self.write("noise.csv", bytes(range(256)) * 64), said=["noise.csv"])
+
+    def test_open_quote(self):
+        self.refuse(self.write("quote.csv", GOOD + '"Q3,TX,2026-07,1,2026-07-02,-97,31\n'), said=["quote.csv", "quote"])
+
+    def test_short_and_long_lines(self):
+        for name, line in (("short.csv", "Q3,TX\n"), ("long.csv", "Q3,TX,2026-07,1,2026-07-02,-97,31,8,9,10\n")):
+            with self.subTest(name=name):
+                spec = self.queue_spec(quarantine="{max: 100%}")
+                report = self.recloser_json("load", spec, self.write(name, GOOD + line), "--dry-run", code=None)
+                self.assertIn("outcome", report)
+
+    def test_no_coordinates(self):
+        lines = [f"N{i},TX,2026-07,1,2026-07-02,{lon},{lat}\n" for i, (lon, lat) in enumerate([("NaN", "31"), ("-97", "nan"), ("", ""), ("-97", ""),
+                                                                                           ("inf", "31"), ("1e999", "31")])]
+        path = self.write("nan.csv", GOOD + "".join(lines))
+        error = self.refuse(path, said=["lon"])
+        self.assertEqual(error["code"], "batch.quarantine")
+        spec = self.queue_spec(quarantine="{max: 100%}")
+        report = self.load(spec, path)
+        self.assertEqual((report["rows_in"], report["rows_unchanged"] + report["rows_written"], report["quarantined"]), (8, 2, 6))
+        self.assertEqual({row for _, _, _, row in self.quarantine(report)}, {3, 4, 5, 6, 7, 8})
+
+    def test_huge_cell(self):
+        big = "x" * (10 << 20)
+        spec = self.queue_spec()
+        path = self.write("big.csv", HEAD.replace("capacity_mw", "note") + f"Q1,TX,2026-07,\"{big}\",2026-07-02,-97,31\n")
+        spec = self.queue_spec({"published_at": "{type: timestamp}"})
+        report = self.load(spec, path)
+        self.assertEqual(report["rows_written"], 1)
+        self.assertEqual(self.table(TX, "length(note)"), [(len(big),)])
+
+    def test_five_thousand_columns(self):
+        more = [f"c{i}" for i in range(5000)]
+        text = HEAD.strip() + "," + ",".join(more) + "\nQ1,TX,2026-07,1,2026-07-02,-97,31," + ",".join(str(i) for i in range(5000)) + "\n"
+        report = self.load(self.queue_spec(), self.write("wide.csv", text))
+        self.assertEqual(report["rows_written"], 1)
+        self.assertEqual(self.table(TX, "c0, c4999"), [("0", "4999")])
+
+
+class Outside(Loading):
+    """What goes wrong around the file."""
+
+    def test_root_that_can_not_be_made(self):
+        self.write("lake", "a file, no folder")
+        spec = self.queue_spec()
+        report = self.recloser_json("load", spec, self.write("good.csv", GOOD), code=IO)
+        self.assertEqual(report["outcome"], "failed")
+        self.assertIn("lake", report["error"]["what"] + report["error"]["where"])
+        self.assertEqual((self.dir / "lake").read_text(), "a file, no folder")
+
+    def test_same_file_twice(self):
+        good = self.write("good.csv", GOOD)
+        self.refused(self.queue_spec(), good, self.write("copy.csv", GOOD), code=USAGE, said=["good.csv", "copy.csv", "same"])
+
+    def test_file_size_limit(self):
+        """A disk that is full in the middle of staging, played by the limit on the size of a file."""
+        lines = [f"Q{i},TX,2026-07,{i * 7919 % 10007}.{i},2026-07-02,{-97 - i / 9973:.6f},31.{i}\n" for i in range(20000)]
+        path = self.write("big.csv", HEAD + "".join(lines))
+        spec = self.queue_spec()
+        self.load(spec, self.write("good.csv", GOOD))
+        before = self.everything()
+        limited = ["sh", "-c", 'trap "" XFSZ; ulimit -f 64; exec "$@"', "sh"]
+        report = self.load(spec, path, code=IO, command_prefix=limited)
+        self.assertEqual(report["outcome"], "failed")
+        self.assertEqual(self.everything(), before)
+
+
+if __name__ == "__main__":
+    main()

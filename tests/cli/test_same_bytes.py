@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bytes of a version are a function of rows, spec and engine: not of the order of the rows, the number of files or
+threads, the memory, the zone, the locale, the umask or the machine's mood. And of many partitions only those are
+replaced that changed."""
+import random
+import subprocess
+
+from loading import Loading
+from support import main, sha256
+
+ROWS = 20000
+PARTITION = "state=TX/month=2026-07"
+HEAD = "queue_id,name,state,month,capacity_mw,in_service,published_at,lon,lat"
+
+
+def rows():
+    """Numbers, dates, quotes, blanks, letters beyond ASCII: what text could be read differently elsewhere."""
+    chance = random.Random(7)
+    for i in range(ROWS):
+        name = ("Río Seco – Norte", "Elm, \"old\"", "ÖPNV Straße", "plain", "I.i ıİ")[i % 5]
+        name = '"' + name.replace('"', '""') + f" {i}\""
+        capacity = f"{chance.randrange(10 ** 7) / 1000:.3f}" if i % 11 else ""
+        day = f"20{26 + i % 9}-{1 + i % 12:02}-{1 + i % 28:02}"
+        lon, lat = -100 + chance.random() * 5, 30 + chance.random() * 5
+        yield f"Q{i:05},{name},TX,2026-07,{capacity},{day},2026-07-02T{i % 24:02}:30:00Z,{lon:.6f},{lat:.6f}"
+
+
+class SameBytes(Loading):
+    COLUMNS = {"capacity_mw": "{type: double}", "in_service": "{type: date}", "published_at": "{type: timestamptz}",
+               "lon": "{type: double}", "lat": "{type: double}"}
+
+    def digest(self, root, files, *options, env=None, prefix=()):
+        """Load into a fresh root; the SHA-256 of the one part."""
+        self.lake = root
+        spec = self.queue_spec(self.COLUMNS, name=f"{root}.yaml", root=root, source='{files: "*", several: union}')
+        report = self.load(spec, *files, *options, env=env, command_prefix=prefix)
+        self.assertEqual((report["rows_in"], report["rows_written"]), (ROWS, ROWS))
+        self.assertEqual([p["partition"] for p in report["partitions"]], [PARTITION])
+        return sha256(self.live(PARTITION))
+
+    def csv(self, name, lines):
+        return self.write(name, "\n".join([HEAD, *lines]) + "\n")
+
+    def test_one_digest(self):
+        lines = list(rows())
+        shuffled = lines[:]
+        random.Random(11).shuffle(shuffled)
+        whole = self.csv("whole.csv", lines)
+        other = self.csv("other.csv", shuffled)
+        seven = [self.csv(f"seven/part_{i}.csv", shuffled[i::7]) for i in range(7)]
+        locales = subprocess.run(["locale", "-a"], capture_output=True, text=True).stdout.split()
+        german = next((name for name in locales if name.lower() in ("de_de.utf8", "de_de.utf-8")), "C.UTF-8")
+        digests = {
+            "plain": self.digest("plain", [whole]),
+            "again": self.digest("again", [whole]),
+            "shuffled": self.digest("shuffled", [other]),
+            "seven files": self.digest("seven_files", seven),
+            "seven files, backwards": self.digest("backwards", reversed(seven)),
+            "one thread": self.digest("one_thread", [other], "--threads", 1),
+            "two threads": self.digest("two_threads", [other], "--threads", 2),
+            "eight threads": self.digest("eight_threads", [other], "--threads", 8),
+            "little memory": self.digest("little_memory", [other], "--memory", "300MB"),
+            "another zone": self.digest("zone", [whole], env={"TZ": "Asia/Kathmandu"}),
+            "another locale": self.digest("locale", [whole], env={"LC_ALL": german, "LANG": german}),
+            "another umask": self.digest("umask", [whole], prefix=["sh", "-c", 'umask 077; exec "$@"', "sh"]),
+        }
+        self.assertEqual(len(set(digests.values())), 1, digests)
+
+    def test_parquet_gives_the_same(self):
+        duckdb = self.need("duckdb")
+        whole = self.csv("whole.csv", rows())
+        duckdb.connect().execute(f"""COPY (SELECT * FROM read_csv('{whole}', all_varchar=true, nullstr='')) TO '{self.dir}/whole.parquet'
+            (FORMAT parquet, ROW_GROUP_SIZE 4096, COMPRESSION snappy)""")
+        self.assertEqual(self.digest("a", [whole]), self.digest("b", [self.dir / "whole.parquet"]))
+
+
+class ManyPartitions(Loading):
+    PARTITIONS = 612
+
+    def line(self, state, month, row, capacity):
+        return f"Q{row},S{state:02},2026-{month:02},{capacity},2026-07-02,{-97 - row / 1000},31"
+
+    def file(self, name, changed=()):
+        lines = [self.line(state, month, row, 999 if (state, month) in changed and row == 1 else row)
+                 for state in range(51) for month in range(1, 13) for row in range(2)]
+        return self.write(name, "\n".join(["queue_id,state,month,capacity_mw,published_at,lon,lat", *lines]) + "\n")
+
+    def look(self):
+        return {p: (sha256(self.live(p)), self.live(p).stat().st_mtime_ns, self.live(p).stat().st_ino) for p in self.partitions()}
+
+    def test_only_what_changed(self):
+        spec = self.queue_spec()
+        few = ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh"]
+        report = self.load(spec, self.file("july.csv"), command_prefix=few)
+        self.assertEqual((len(report["partitions"]), report["rows_written"]), (self.PARTITIONS, 2 * self.PARTITIONS))
+        before = self.look()
+        self.assertEqual(len(before), self.PARTITIONS)
+        changed = {(3, 1), (17, 12), (50, 7)}
+        report = self.load(spec, self.file("august.csv", changed), command_prefix=few)
+        replaced = {f"state=S{state:02}/month=2026-{month:02}" for state, month in changed}
+        self.assertEqual({p["partition"] for p in report["partitions"] if p["outcome"] == "replaced"}, replaced)
+        self.assertEqual({p["outcome"] for p in report["partitions"]}, {"replaced", "unchanged"})
+        self.assertEqual((report["rows_written"], report["rows_unchanged"]), (6, 2 * (self.PARTITIONS - 3)))
+        after = self.look()
+        self.assertEqual({p for p in before if before[p] != after[p]}, replaced)
+        for partition in replaced:
+            self.assertNotEqual(before[partition][0], after[partition][0])
+
+
+if __name__ == "__main__":
+    main()
