@@ -52,7 +52,7 @@ static recloser_status add(struct engine *engine, const struct function *functio
 
 recloser_status functions_register(struct engine *engine, recloser_error *error)
 {
-	const struct function *const tables[] = {functions_key, functions_wkb, functions_convert};
+	const struct function *const tables[] = {functions_key, functions_wkb, functions_convert, functions_arrow};
 	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
 		for (const struct function *function = tables[t]; function->name; function++)
 			RC_TRY(add(engine, function, error));

@@ -18,7 +18,7 @@ struct function {
 };
 
 /* Each ends with an entry without a name. */
-extern const struct function functions_key[], functions_wkb[], functions_convert[];
+extern const struct function functions_key[], functions_wkb[], functions_convert[], functions_arrow[];
 
 struct argument {
 	void *data;

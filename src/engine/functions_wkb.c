@@ -138,6 +138,9 @@ static void tell_fault(duckdb_function_info info, duckdb_data_chunk input, duckd
 	}
 }
 
+/* 180.00000000000006 is 180 after somebody's arithmetic (a tenth of a millimetre in degrees is allowed), not another place. */
+#define SLACK 1e-9
+
 static void outside_text(const char *axis, double value, double low, double high, char *out, size_t size)
 {
 	char numbers[3][NUMBER_MAX];
@@ -159,9 +162,9 @@ static void tell_outside(duckdb_function_info info, duckdb_data_chunk input, duc
 			bool degrees = bounds[0] == -180 && bounds[2] == 180;
 			const char *const axes[2] = {degrees ? "longitude" : "x", degrees ? "latitude" : "y"};
 			for (int axis = 0; axis < 2 && !*text; axis++) {
-				if (facts.minimum[axis] < bounds[axis])
+				if (facts.minimum[axis] < bounds[axis] - SLACK)
 					outside_text(axes[axis], facts.minimum[axis], bounds[axis], bounds[axis + 2], text, sizeof text);
-				else if (facts.maximum[axis] > bounds[axis + 2])
+				else if (facts.maximum[axis] > bounds[axis + 2] + SLACK)
 					outside_text(axes[axis], facts.maximum[axis], bounds[axis], bounds[axis + 2], text, sizeof text);
 			}
 		}
@@ -201,6 +204,25 @@ static void tell_type(duckdb_function_info info, duckdb_data_chunk input, duckdb
 		result_text_or_null(output, row, name);
 	}
 }
+
+/* What `extra` points to: a test on the stored form. */
+static void tell_course(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
+{
+	bool (*const *test)(const void *, size_t) = duckdb_scalar_function_get_extra_info(info);
+	struct argument geometry = argument_at(input, 0);
+	bool *to = duckdb_vector_get_data(output);
+	for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); row++) {
+		size_t count;
+		const char *bytes = argument_bytes(&geometry, row, &count);
+		if (bytes)
+			to[row] = (*test)(bytes, count);
+		else
+			result_null(output, row);
+	}
+}
+
+static bool (*const clockwise_test)(const void *, size_t) = wkb_clockwise;
+static bool (*const long_edge_test)(const void *, size_t) = wkb_long_edge;
 
 static void tell_box(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
 {
@@ -255,6 +277,8 @@ const struct function functions_wkb[] = {
 	{"rc_wkb_outside", tell_outside, TEXT, {BLOB, REAL, REAL, REAL, REAL}, NULL, NULL, NULL},
 	{"rc_wkb_srid", tell_srid, DUCKDB_TYPE_INTEGER, {BLOB}, NULL, NULL, NULL},
 	{"rc_wkb_type", tell_type, TEXT, {BLOB}, NULL, NULL, NULL},
+	{"rc_wkb_clockwise", tell_course, DUCKDB_TYPE_BOOLEAN, {BLOB}, NULL, NULL, &clockwise_test},
+	{"rc_wkb_long_edge", tell_course, DUCKDB_TYPE_BOOLEAN, {BLOB}, NULL, NULL, &long_edge_test},
 	{"rc_bbox", tell_box, DUCKDB_TYPE_STRUCT, {BLOB}, NULL, NULL, NULL},
 	{"rc_hilbert", tell_hilbert, DUCKDB_TYPE_UBIGINT, {BLOB, REAL, REAL, REAL, REAL}, NULL, NULL, NULL},
 	{0},

@@ -49,6 +49,11 @@ void wkb_segment(double x0, double y0, double x1, double y1, uint8_t out[WKB_SEG
 /* Hexadecimal digits to bytes; 0 when it is no such text. `out` holds count / 2 bytes. */
 size_t wkb_from_hex(const char *text, size_t count, uint8_t *out);
 
+/* Of a geometry in the stored form: has a polygon an outer ring that runs clockwise, or a hole that does not? Has a line or a
+ * ring an edge over more than 180 degrees of longitude? (wkb_course.c) */
+bool wkb_clockwise(const void *bytes, size_t count);
+bool wkb_long_edge(const void *bytes, size_t count);
+
 /* Names as GeoParquet writes them, for bit `bit` of `types`: "Point", "MultiPolygon Z"; NULL for unused bits. */
 const char *wkb_type_name(int bit);
 
