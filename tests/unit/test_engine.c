@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "engine/engine.h"
@@ -307,6 +308,64 @@ static void the_readers_error_comes_through(void **state)
 	assert_int_equal(engine_run(engine, "read", "SELECT * FROM rc_scan(999)", &error), RECLOSER_IO);
 }
 
+/* A source that several threads read at once: each takes the next thousand of what is left. */
+static size_t shared_next(struct source *source, void *own, struct chunk *chunk, recloser_error *failure)
+{
+	(void)own;
+	(void)failure;
+	struct fake *fake = source->impl;
+	int64_t first = __atomic_fetch_add(&fake->left, 1000, __ATOMIC_SEQ_CST);
+	if (first >= 1000000)
+		return 0;
+	for (size_t row = 0; row < 1000; row++) {
+		chunk_put_int(chunk, SOURCE_ROW, row, first + (int64_t)row);
+		chunk_put_null(chunk, SOURCE_FAULT, row);
+	}
+	return 1000;
+}
+
+static void many_threads_read_a_source(void **state)
+{
+	(void)state;
+	static const struct source_ops ops = {.next = shared_next, .parallel = true};
+	struct fake fake = {0};
+	struct source source = {.ops = &ops, .impl = &fake};
+	struct rows rows = query(scan(&source, "count(*), sum(_row), count(DISTINCT _row), count(_fault)"));
+	assert_string_equal(rows_at(&rows, 0, 0), "1000000");
+	assert_string_equal(rows_at(&rows, 0, 1), "499999500000");
+	assert_string_equal(rows_at(&rows, 0, 2), "1000000");
+	assert_string_equal(rows_at(&rows, 0, 3), "0");
+}
+
+/* ---- memory ---- */
+
+static void spills_and_cleans_up(void **state)
+{
+	(void)state;
+	char directory[] = "/tmp/rc_engine_XXXXXX";
+	assert_non_null(mkdtemp(directory));
+	struct arena *own = arena_new(NULL);
+	struct engine *small;
+	const char *spill = arena_printf(own, "%s/spill", directory);
+	struct engine_options options = {.threads = 1, .memory_bytes = 96u << 20, .spill = spill};
+	assert_int_equal(engine_open(own, &options, &small, &error), RECLOSER_OK);
+	assert_int_equal(access(spill, F_OK), -1); /* not before it is needed */
+	assert_int_equal(
+		engine_run(small, "sort",
+				   "CREATE TABLE big AS SELECT i, repeat(i::VARCHAR, 20) AS t FROM range(2000000) r(i) ORDER BY hash(i)",
+				   &error),
+		RECLOSER_OK);
+	assert_int_equal(access(spill, F_OK), 0);
+	struct rows rows;
+	assert_int_equal(engine_query(small, own, "count", "SELECT count(*), sum(i) FROM big", &rows, &error), RECLOSER_OK);
+	assert_string_equal(rows_at(&rows, 0, 1), "1999999000000");
+	char copy[64];
+	snprintf(copy, sizeof copy, "%s", spill);
+	arena_free(own);
+	rmdir(copy); /* it may stay, but empty */
+	assert_int_equal(rmdir(directory), 0);
+}
+
 /* ---- expressions of a spec ---- */
 
 static recloser_status check(const char *expression)
@@ -460,6 +519,8 @@ int main(void)
 		TEST(reads_a_source),
 		TEST(reads_only_what_is_named),
 		TEST(the_readers_error_comes_through),
+		TEST(many_threads_read_a_source),
+		TEST(spills_and_cleans_up),
 		TEST(plain_expressions_pass),
 		TEST(attacks_are_refused),
 	};
