@@ -101,8 +101,7 @@ static void test_wrong(void **state)
 										"1 2",
 										"]",
 										"}",
-										"\xef\xbb\xbf"
-										"1",
+										"\357\273\2771",
 										"\f1"};
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
 		struct json_scan scan;
