@@ -38,40 +38,41 @@ class Demo(Case):
         self.assertEqual(got["revisions"], {"rows_in": 18, "rows_written": 12, "superseded": 5, "collapsed": 1})
         self.assertNotIn("error", got)
 
-    def test_text_and_again(self):
-        first = self.recloser("demo", "--quiet", "--rows", "1200", "--threads", "2")
-        for line in ("after the second           2,400 rows", "after the second           1,900 rows", "1 of 612 files opened",
-                     "18 rows in = 12 written + 5 superseded by a later revision + 1 exact duplicate",
-                     "Every figure is what it has to be."):
-            self.assertIn(line, first.out)
-        self.assertEqual(first.err, "")
-        self.recloser("verify", "recloser-demo/queue.yaml")
-        self.recloser("verify", "recloser-demo/regions.yaml", "--expect-rows", 612 * 20)
-        again = self.recloser("demo", "--quiet", "--rows", "1200", "--threads", "1")
-        digests = lambda out: [word for line in out.splitlines() for word in line.split("sha256 ")[1:]]
-        self.assertEqual(digests(again.out), digests(first.out))
-        self.assertEqual(len(digests(first.out)), 9)
-
-    def test_progress_on_a_terminal(self):
-        """One line, rewritten, on stderr; taken away before anything else is said; stdout has none of it."""
+    def on_a_terminal(self, *words):
+        """stdout and stderr of a run whose stderr is a terminal."""
         terminal, end = pty.openpty()
         blocks = []
         reader = threading.Thread(target=read_until_closed, args=(terminal, blocks))
-        with subprocess.Popen([PROGRAM, "demo", "--rows", "1200"], cwd=self.dir, stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE, stderr=end, env={**os.environ, "TERM": "xterm"}) as child:
+        with subprocess.Popen([PROGRAM, *words], cwd=self.dir, stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE,
+                              stderr=end, env={**os.environ, "TERM": "xterm"}) as child:
             os.close(end)
             reader.start()
             out = child.stdout.read()
         reader.join()
         os.close(terminal)
-        seen = b"".join(blocks)
         self.assertEqual(child.returncode, OK)
-        self.assertNotIn("\x1b", out)
-        if seen:  # nothing within the first second, which a fast machine may not need
-            self.assertTrue(seen.startswith(b"\r"), seen)
-            self.assertTrue(seen.endswith(b"\r\x1b[K"), seen)
-            self.assertNotIn(b"\n", seen)
-            self.assertIn(b"partition", seen)
+        return out, b"".join(blocks)
+
+    def test_text_and_again(self):
+        first, progress = self.on_a_terminal("demo", "--rows", "1200", "--threads", "2")
+        for line in ("after the second           2,400 rows", "after the second           1,900 rows", "1 of 612 files opened",
+                     "18 rows in = 12 written + 5 superseded by a later revision + 1 exact duplicate",
+                     "Every figure is what it has to be."):
+            self.assertIn(line, first)
+        # Progress is one line, rewritten, on stderr, and taken away before anything else is said.
+        self.assertNotIn("\x1b", first)
+        if progress:  # nothing within the first second, which a fast machine may not need
+            self.assertTrue(progress.startswith(b"\r"), progress)
+            self.assertTrue(progress.endswith(b"\r\x1b[K"), progress)
+            self.assertNotIn(b"\n", progress)
+            self.assertIn(b"partition", progress)
+        self.recloser("verify", "recloser-demo/queue.yaml")
+        self.recloser("verify", "recloser-demo/regions.yaml", "--expect-rows", 612 * 20)
+        again = self.recloser("demo", "--quiet", "--rows", "1200", "--threads", "1")
+        self.assertEqual(again.err, "")
+        digests = lambda out: [word for line in out.splitlines() for word in line.split("sha256 ")[1:]]
+        self.assertEqual(digests(again.out), digests(first))
+        self.assertEqual(len(digests(first)), 9)
 
     def test_others_files_are_left_alone(self):
         self.write("mine/thesis.txt", "years of work")
