@@ -69,6 +69,9 @@ enum live_state {
 recloser_status live_state(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
 						   enum live_state *out, recloser_error *error) RC_CHECKED;
 const char *live_path(struct dataset *dataset, struct arena *arena, const char *partition);
+/* Where to read the bytes of a version: its archived file, which nobody replaces. A reader that opens the live one twice, as
+ * engines do, may meet two versions. The live one only where the archive has lost it. */
+const char *version_path(struct dataset *dataset, struct arena *arena, const struct record *record);
 /* Names of the other files in the folder of a partition: not ours, never touched. */
 recloser_status live_neighbours(struct dataset *dataset, struct arena *arena, const char *partition, struct strings *out,
 								recloser_error *error) RC_CHECKED;

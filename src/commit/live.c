@@ -109,6 +109,17 @@ recloser_status live_state(struct dataset *dataset, struct arena *arena, const c
 	return RECLOSER_OK;
 }
 
+const char *version_path(struct dataset *dataset, struct arena *arena, const struct record *record)
+{
+	struct fs_stat stat;
+	if (record->archive) {
+		const char *path = path_control(dataset, arena, record->archive);
+		if (dataset->fs->ops->stat(dataset->fs, path, &stat) == 0)
+			return path;
+	}
+	return live_path(dataset, arena, record->partition);
+}
+
 recloser_status live_neighbours(struct dataset *dataset, struct arena *arena, const char *partition, struct strings *out,
 								recloser_error *error)
 {
@@ -129,19 +140,37 @@ recloser_status live_neighbours(struct dataset *dataset, struct arena *arena, co
 	return RECLOSER_OK;
 }
 
-recloser_status file_is(struct dataset *dataset, const char *path, const struct identity *expected, bool *there, bool *same,
-						recloser_error *error)
+recloser_status file_which(struct dataset *dataset, const char *path, const struct identity *const *candidates, size_t count,
+						   size_t *which, bool *there, recloser_error *error)
 {
 	struct fs_stat stat;
 	char hex[SHA256_HEX];
-	*same = false;
+	bool hash = false;
+	*which = count;
 	RC_TRY(file_look(dataset, path, &stat, there, error));
-	if (!*there || stat.bytes != expected->bytes)
+	for (size_t i = 0; *there && i < count; i++) {
+		if (!candidates[i]->sha256 || stat.bytes != candidates[i]->bytes)
+			continue;
+		hash = true;
+		if (stat.inode != candidates[i]->inode || stat.mtime_ns != candidates[i]->mtime_ns)
+			continue;
+		*which = i;
 		return RECLOSER_OK;
-	*same = stat.inode == expected->inode && stat.mtime_ns == expected->mtime_ns;
-	if (*same)
+	}
+	if (!hash) /* absent, or of no candidate's size */
 		return RECLOSER_OK;
 	RC_TRY(digest_stable(dataset, path, &stat, hex, there, error));
-	*same = *there && strcmp(hex, expected->sha256) == 0;
+	for (size_t i = 0; *there && i < count && *which == count; i++)
+		if (candidates[i]->sha256 && strcmp(hex, candidates[i]->sha256) == 0)
+			*which = i;
+	return RECLOSER_OK;
+}
+
+recloser_status file_is(struct dataset *dataset, const char *path, const struct identity *expected, bool *there, bool *same,
+						recloser_error *error)
+{
+	size_t which;
+	RC_TRY(file_which(dataset, path, &expected, 1, &which, there, error));
+	*same = which == 0;
 	return RECLOSER_OK;
 }

@@ -169,10 +169,19 @@ static recloser_status register_plan(struct engine *engine, struct arena *scratc
 	return add_function(engine, name, schema, types, plan, error);
 }
 
+static void done_adding(void *pointer)
+{
+	struct engine_shared *shared = pointer;
+	pthread_mutex_unlock(&shared->adding);
+}
+
+/* Workers over several connections come with the same schema at once: the second one must find what the first has added. */
 recloser_status content_register(struct engine *engine, struct arena *arena, const char *name,
 								 const struct content_schema *schema, recloser_error *error)
 {
 	struct arena *scratch = arena_new(arena);
+	pthread_mutex_lock(&engine->shared->adding);
+	arena_defer(scratch, done_adding, engine->shared); /* also when memory runs out below */
 	const char *text = signature(scratch, schema);
 	bool known = false;
 	recloser_status status = look_up(engine->shared, name, text, &known, error);

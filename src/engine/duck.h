@@ -32,6 +32,7 @@ struct engine_shared {
 	uint64_t last_id;
 	struct offered *offered;
 	struct content_name *content_names;
+	pthread_mutex_t adding; /* one content pass is looked up and added at a time; taken before `lock` */
 };
 
 struct engine {

@@ -40,6 +40,7 @@ static void shared_release(struct engine_shared *shared)
 		shared->content_names = next;
 	}
 	pthread_mutex_destroy(&shared->lock);
+	pthread_mutex_destroy(&shared->adding);
 	free(shared);
 }
 
@@ -130,6 +131,7 @@ recloser_status engine_open(struct arena *arena, const struct engine_options *op
 		return status;
 	}
 	pthread_mutex_init(&shared->lock, NULL);
+	pthread_mutex_init(&shared->adding, NULL);
 	shared->connections = 1;
 	struct engine *engine;
 	RC_TRY(connect_to(arena, shared, &engine, error));

@@ -89,7 +89,7 @@ static recloser_status base_fingerprint(struct run *run, struct run_part *part, 
 	struct content content = {0};
 	struct strings faults = {0};
 	struct part_check check = {.engine = run->engine, .spec = run->spec, .path = part->part.batch_part->path, .rows = -1,
-	                           .file = live_path(run->dataset, run->arena, part->part.batch_part->path),
+	                           .file = version_path(run->dataset, run->arena, part->base),
 	                           .crs_id = run->format.schema.crs_id, .has_geometry = run->batch->has_geometry};
 	RC_TRY(part_verify(run->arena, &check, &faults, &content, NULL, error));
 	*out = faults.count ? "" : arena_strdup(run->arena, content.fingerprint);
@@ -136,7 +136,7 @@ static recloser_status own_reference(struct run *run, struct run_part *part, rec
 	const struct batch_part *batch_part = part->part.batch_part;
 	part->reference = arena_alloc(run->arena, sizeof *part->reference);
 	*part->reference = (struct reference){.path = batch_part->path, .values = batch_part->values, .record = part->base, .own = true,
-	                                      .file = live_path(run->dataset, run->arena, batch_part->path)};
+	                                      .file = version_path(run->dataset, run->arena, part->base)};
 	return RECLOSER_OK;
 }
 
@@ -153,7 +153,7 @@ static recloser_status series_reference(struct run *run, struct run_part *part, 
 	if (live != LIVE_SOUND)
 		return RECLOSER_OK;
 	part->reference = arena_alloc(run->arena, sizeof *part->reference);
-	*part->reference = (struct reference){.path = path, .values = values, .record = record, .file = live_path(run->dataset, run->arena, path)};
+	*part->reference = (struct reference){.path = path, .values = values, .record = record, .file = version_path(run->dataset, run->arena, record)};
 	return RECLOSER_OK;
 }
 
