@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,13 +44,36 @@ recloser_status error_hint(recloser_error *error, const char *format, ...)
 	return error->status;
 }
 
+/* What to do about it, as far as the number tells. */
+static const char *errno_hint(int number)
+{
+	switch (number) {
+	case ENOENT: return "look at the spelling of the path, and from which folder it is meant";
+	case EACCES:
+	case EPERM: return "the user who runs this has no right to it; ls -l says who has";
+	case EROFS: return "the file system is mounted read-only";
+	case ENOSPC:
+	case EDQUOT: return "make room on this file system and run again";
+	case EFBIG: return "the size of files is limited here (ulimit -f)";
+	case EMFILE:
+	case ENFILE: return "raise the limit of open files (ulimit -n)";
+	case EISDIR: return "a file is wanted here, not a folder";
+	case ENOTDIR: return "something on this path is a file and not a folder";
+	case EIO: return "the disk or the connection to it is at fault; the system's log says more";
+	default: return NULL;
+	}
+}
+
 recloser_status error_errno(recloser_error *error, const char *code, int number, const char *doing, const char *path)
 {
 	char reason[128];
 	/* The GNU form may return a constant instead of filling the buffer; the XSI form is selected by CMake. */
 	if (strerror_r(number, reason, sizeof reason) != 0)
 		snprintf(reason, sizeof reason, "error %d", number);
+	bool first = error && error->status == RECLOSER_OK;
 	error_set(error, RECLOSER_IO, code, "cannot %s %s: %s", doing, path, reason);
+	if (first && errno_hint(number))
+		return error_hint(error, "%s", errno_hint(number));
 	return error ? error->status : RECLOSER_IO;
 }
 

@@ -16,7 +16,8 @@ recloser_status error_set(recloser_error *error, recloser_status status, const c
 /* Add to an error that was just set. Both return the error's status, so that they can be returned in turn. */
 recloser_status error_where(recloser_error *error, const char *format, ...) RC_PRINTF(2, 3);
 recloser_status error_hint(recloser_error *error, const char *format, ...) RC_PRINTF(2, 3);
-/* An errno of a file operation, with the path: "cannot open lake/x: No such file or directory". RECLOSER_IO. */
+/* An errno of a file operation, with the path: "cannot open lake/x: No such file or directory", and a hint where
+ * the number tells what to do. RECLOSER_IO. */
 recloser_status error_errno(recloser_error *error, const char *code, int number, const char *doing, const char *path);
 void error_clear(recloser_error *error);
 

@@ -91,7 +91,8 @@ static recloser_status named_files(struct run *run, struct strings *out, reclose
 				strings_add(run->arena, out, found.at[k]);
 		}
 		if (out->count == before) {
-			error_set(error, RECLOSER_USAGE, "source.empty_folder", "no file in %s is recognised by the spec", path);
+			error_set(error, RECLOSER_USAGE, "source.empty_folder", "no file in this folder is recognised by the spec");
+			error_where(error, "%s", path);
 			return error_hint(error, "look at `files:` in %s", run->spec->path);
 		}
 	}
@@ -116,7 +117,8 @@ recloser_status run_inputs(struct run *run, recloser_error *error)
 		run->input_count++;
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(run->inputs[k].sha256, run->inputs[i].sha256) == 0 && run->inputs[k].source == source) {
-				error_set(error, RECLOSER_USAGE, "source.twice", "%s and %s are the same file", run->inputs[k].path, run->inputs[i].path);
+				error_set(error, RECLOSER_USAGE, "source.twice", "two of the files have the same bytes");
+				error_where(error, "%s and %s", run->inputs[k].path, run->inputs[i].path);
 				return error_hint(error, "name it once");
 			}
 	}
