@@ -15,12 +15,16 @@
 #include "base/arena.h"
 #include "base/digest.h"
 #include "base/text.h"
+#include "store/bucket.h"
 #include "store/fs.h"
 
 /* ---- the dataset ---- */
 
+struct objects;
 struct dataset {
-	struct fs *fs;
+	struct fs *fs; /* with a bucket: for local files, where runs stage */
+	struct bucket *bucket; /* NULL on a file system */
+	struct objects *objects; /* what object_*.c keep; NULL on a file system */
 	const char *root, *name;
 	const char *tree;    /* <root>/<name> */
 	const char *control; /* <root>/_recloser/<name> */
@@ -28,11 +32,21 @@ struct dataset {
 	struct arena *arena; /* of dataset_open */
 	json_t *seen;        /* live.c: what live files looked like when they were last proved by SHA-256 */
 	bool seen_changed;
+	bool single_writer; /* the user's word that there is only one: a bucket may ignore conditions */
+	const char *temp;   /* directory for local files of a run on a bucket; NULL: the system's */
 };
 #define DATASET_FORMAT_VERSION 1 /* member "format_version" of dataset.json, which the maker of `config` puts there */
 /* RECLOSER_USAGE for a dataset.json of a newer format version; RECLOSER_IO for one that can't be read. */
 recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *root, const char *name, struct dataset **out,
 							 recloser_error *error) RC_CHECKED;
+/* The same in a bucket; `root` is its URL. All that follows works on both, unless it says otherwise. */
+struct dataset_options {
+	bool single_writer;
+	const char *temp;
+};
+recloser_status dataset_open_bucket(struct arena *arena, struct fs *local, struct bucket *bucket,
+									const struct dataset_options *options, const char *root, const char *name,
+									struct dataset **out, recloser_error *error) RC_CHECKED;
 /* The deepest folder on the way to the control directory that is there, asked before a run makes any; and the removal of
  * what a first run has made below it when it ends without a decision. Best effort; does nothing on a dataset in use. */
 const char *dataset_level(struct dataset *dataset, struct arena *arena);
@@ -68,7 +82,13 @@ enum live_state {
 /* Size, mtime and inode first, SHA-256 when they differ. `record` (may be NULL) is the newest record. */
 recloser_status live_state(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
 						   enum live_state *out, recloser_error *error) RC_CHECKED;
-const char *live_path(struct dataset *dataset, struct arena *arena, const char *partition);
+const char *live_path(struct dataset *dataset, struct arena *arena, const char *partition); /* or URL */
+/* A local file with the bytes that are live: the live file itself, or a download that lasts as long as the dataset. */
+recloser_status live_file(struct dataset *dataset, struct arena *arena, const char *partition, const char **path,
+						  recloser_error *error) RC_CHECKED;
+/* The same of a version: version_path below, or a download whose SHA-256 is the record's. */
+recloser_status version_file(struct dataset *dataset, struct arena *arena, const struct record *record, const char **path,
+							 recloser_error *error) RC_CHECKED;
 /* Where to read the bytes of a version: its archived file, which nobody replaces. A reader that opens the live one twice, as
  * engines do, may meet two versions. The live one only where the archive has lost it. */
 const char *version_path(struct dataset *dataset, struct arena *arena, const struct record *record);

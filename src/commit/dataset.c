@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-static recloser_status check_format(const struct dataset *dataset, const char *path, recloser_error *error)
+recloser_status dataset_check_format(const struct dataset *dataset, const char *path, recloser_error *error)
 {
+	if (!dataset->config)
+		return RECLOSER_OK;
 	int64_t version = json_get_int(dataset->config, "format_version", -1);
 	if (version < 1) {
 		error_set(error, RECLOSER_IO, "dataset.format", "dataset.json does not say its format_version");
@@ -30,7 +32,7 @@ static const char *without_slash(struct arena *arena, const char *root)
 	return arena_strndup(arena, root, length);
 }
 
-recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *root, const char *name, struct dataset **out,
+recloser_status dataset_make(struct arena *arena, struct fs *fs, const char *root, const char *name, struct dataset **out,
 							 recloser_error *error)
 {
 	struct dataset *dataset = arena_alloc(arena, sizeof *dataset);
@@ -43,10 +45,18 @@ recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *roo
 	const char *base = strcmp(dataset->root, "/") == 0 ? "" : dataset->root;
 	dataset->tree = arena_printf(arena, "%s/%s", base, name);
 	dataset->control = arena_printf(arena, "%s/_recloser/%s", base, name);
+	*out = dataset;
+	return RECLOSER_OK;
+}
+
+recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *root, const char *name, struct dataset **out,
+							 recloser_error *error)
+{
+	struct dataset *dataset;
+	RC_TRY(dataset_make(arena, fs, root, name, &dataset, error));
 	const char *path = path_control(dataset, arena, "dataset.json");
 	RC_TRY(file_read_json(dataset, arena, path, &dataset->config, error));
-	if (dataset->config)
-		RC_TRY(check_format(dataset, path, error));
+	RC_TRY(dataset_check_format(dataset, path, error));
 	*out = dataset;
 	return RECLOSER_OK;
 }

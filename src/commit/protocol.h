@@ -6,6 +6,13 @@
 #include "base/json.h"
 #include "commit/commit.h"
 
+/* ---- the dataset (dataset.c) ---- */
+
+/* Names and paths, nothing read; and the check of what dataset.json says once it is. */
+recloser_status dataset_make(struct arena *arena, struct fs *fs, const char *root, const char *name, struct dataset **out,
+							 recloser_error *error) RC_CHECKED;
+recloser_status dataset_check_format(const struct dataset *dataset, const char *path, recloser_error *error) RC_CHECKED;
+
 /* ---- where things are (layout.c) ---- */
 
 const char *path_in(struct arena *arena, const char *base, const char *partition,
@@ -86,6 +93,8 @@ recloser_status sync_commits(struct session *session, recloser_error *error) RC_
 recloser_status sync_touched(struct session *session, struct touched *touched, recloser_error *error) RC_CHECKED; /* SYNC3 */
 
 /* ---- versions ---- */
+
+struct record *record_from_json(struct arena *arena, json_t *json, const char *partition, int64_t seq);
 
 /* Newest number in use (0: none) and newest record that is no void (NULL: none). */
 recloser_status ledger_look(struct dataset *dataset, struct arena *arena, const char *partition, int64_t *number,
