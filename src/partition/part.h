@@ -58,9 +58,18 @@ struct part_check {
 	bool has_geometry;
 	bool order;                         /* look at the order of the rows too */
 };
+/* What was found in one file. */
+struct part_verdict {
+	struct strings faults;     /* everything that is wrong with it; none: it is as it should be */
+	struct content content;
+	uint64_t row_groups;
+	bool read;
+};
 /* Re-read a file and say everything that is wrong with it, one text each: unreadable, row count, key missing or double,
- * partition columns against the path, geometry missing or unsound, schema, geo entry, order, content. `content` may be NULL. */
-recloser_status part_verify(struct arena *arena, const struct part_check *check, struct strings *faults, struct content *content,
-                            uint64_t *row_groups, recloser_error *error) RC_CHECKED;
+ * partition columns against the path, geometry missing or unsound, schema, geo entry, order, content. */
+recloser_status part_verify(struct arena *arena, const struct part_check *check, struct part_verdict *verdict, recloser_error *error) RC_CHECKED;
+/* The same for many files over one engine, in a few statements for all of them where their schemas are equal. */
+recloser_status parts_verify(struct arena *arena, const struct part_check *checks, size_t count, struct part_verdict *verdicts,
+                             recloser_error *error) RC_CHECKED;
 
 #endif

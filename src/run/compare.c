@@ -86,13 +86,12 @@ static recloser_status base_fingerprint(struct run *run, struct run_part *part, 
 	*out = part->base->content_fingerprint;
 	if (*out && text_starts(*out, "c1:"))
 		return RECLOSER_OK;
-	struct content content = {0};
-	struct strings faults = {0};
+	struct part_verdict verdict = {0};
 	struct part_check check = {.engine = run->engine, .spec = run->spec, .path = part->part.batch_part->path, .rows = -1,
 	                           .file = version_path(run->dataset, run->arena, part->base),
 	                           .crs_id = run->format.schema.crs_id, .has_geometry = run->batch->has_geometry};
-	RC_TRY(part_verify(run->arena, &check, &faults, &content, NULL, error));
-	*out = faults.count ? "" : arena_strdup(run->arena, content.fingerprint);
+	RC_TRY(part_verify(run->arena, &check, &verdict, error));
+	*out = verdict.faults.count ? "" : arena_strdup(run->arena, verdict.content.fingerprint);
 	return RECLOSER_OK;
 }
 

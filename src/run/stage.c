@@ -9,7 +9,7 @@
 
 #include "run/run.h"
 
-enum { MOST_WORKERS = 16 };
+enum { MOST_WORKERS = 16, LONGEST_STRETCH = 32 };
 
 /* What the workers share; `lock` is over `next` and `error`. */
 struct staging_floor {
@@ -17,6 +17,7 @@ struct staging_floor {
 	struct run_part **parts;
 	const char **files;
 	size_t count, next;
+	size_t stretch; /* partitions a turn */
 	pthread_mutex_t lock;
 	recloser_error error; /* of the first that failed */
 };
@@ -34,46 +35,64 @@ static bool to_write(const struct run_part *part)
 	return part->outcome == PART_NEW || part->outcome == PART_REPLACED;
 }
 
-static recloser_status verify_staged(const struct worker *worker, struct arena *arena, struct run_part *part, recloser_error *error)
+static struct part_check check_of(const struct worker *worker, const struct run_part *part)
 {
 	const struct run *run = worker->floor->run;
 	const struct part *staged = &part->part;
-	struct strings faults = {0};
-	struct part_check check = {
+	return (struct part_check){
 		.engine = worker->engine, .spec = run->spec, .file = staged->file, .path = staged->batch_part->path, .columns = run->batch->columns,
 		.column_count = run->batch->column_count, .rows = (int64_t)staged->batch_part->rows, .fingerprint = staged->content.fingerprint,
 		.geo = staged->geo, .crs_id = run->format.schema.crs_id, .has_geometry = run->batch->has_geometry};
-	RC_TRY(part_verify(arena, &check, &faults, NULL, &part->part.row_groups, error));
-	if (faults.count == 0)
-		return RECLOSER_OK;
-	error_set(error, RECLOSER_IO, "stage.verify", "the staged file does not hold what was to be written: %s",
-	          strings_join(arena, &faults, "; "));
-	error_where(error, "%s", staged->batch_part->path);
-	return error_hint(error, "nothing was made live; the disk or the memory of this machine may be at fault: run again, and run `recloser verify`");
 }
 
-static recloser_status stage_part(const struct worker *worker, size_t index, recloser_error *error)
+static recloser_status verify_staged(const struct worker *worker, struct arena *arena, size_t from, size_t to, recloser_error *error)
 {
 	struct staging_floor *floor = worker->floor;
-	struct run_part *part = floor->parts[index];
-	struct arena *arena = arena_new(worker->arena); /* what one partition needs goes when it is done */
-	recloser_status status = part_write(&floor->run->format, worker->engine, arena, &part->part, floor->files[index], error);
-	if (status == RECLOSER_OK)
-		status = verify_staged(worker, arena, part, error);
-	arena_free(arena);
-	return status;
+	size_t count = to - from;
+	struct part_check *checks = arena_array(arena, count, sizeof *checks);
+	struct part_verdict *verdicts = arena_array(arena, count, sizeof *verdicts);
+	for (size_t i = 0; i < count; i++)
+		checks[i] = check_of(worker, floor->parts[from + i]);
+	RC_TRY(parts_verify(arena, checks, count, verdicts, error));
+	for (size_t i = 0; i < count; i++) {
+		floor->parts[from + i]->part.row_groups = verdicts[i].row_groups;
+		if (verdicts[i].faults.count == 0)
+			continue;
+		error_set(error, RECLOSER_IO, "stage.verify", "the staged file does not hold what was to be written: %s",
+		          strings_join(arena, &verdicts[i].faults, "; "));
+		error_where(error, "%s", checks[i].path);
+		return error_hint(error, "nothing was made live; the disk or the memory of this machine may be at fault: run again, and run `recloser verify`");
+	}
+	return RECLOSER_OK;
 }
 
-static bool take_turn(struct staging_floor *floor, size_t *index)
+static recloser_status stage_parts(const struct worker *worker, struct arena *arena, size_t from, size_t to, recloser_error *error)
+{
+	struct staging_floor *floor = worker->floor;
+	for (size_t i = from; i < to; i++) {
+		struct arena *scratch = arena_new(arena);
+		recloser_status status = part_write(&floor->run->format, worker->engine, scratch, &floor->parts[i]->part, floor->files[i], error);
+		arena_free(scratch);
+		RC_TRY(status);
+	}
+	return verify_staged(worker, arena, from, to, error);
+}
+
+/* The next few partitions: enough that verifying them together pays, few enough that all workers have something to do. */
+static bool take_turn(struct staging_floor *floor, size_t *from, size_t *to)
 {
 	pthread_mutex_lock(&floor->lock);
-	bool any = floor->next < floor->count && floor->error.status == RECLOSER_OK;
-	*index = floor->next;
-	floor->next += any;
-	if (any)
-		run_progress(floor->run, "stage", floor->parts[*index]->part.batch_part->rows, *index, floor->count);
+	*from = *to = floor->next;
+	if (floor->error.status == RECLOSER_OK) {
+		*to += floor->stretch;
+		if (*to > floor->count)
+			*to = floor->count;
+	}
+	floor->next = *to;
+	if (*from < *to)
+		run_progress(floor->run, "stage", floor->parts[*from]->part.batch_part->rows, *from, floor->count);
 	pthread_mutex_unlock(&floor->lock);
-	return any;
+	return *from < *to;
 }
 
 static void give_up(struct staging_floor *floor, const recloser_error *error)
@@ -87,12 +106,16 @@ static void give_up(struct staging_floor *floor, const recloser_error *error)
 static void work(struct worker *worker)
 {
 	recloser_error error = {0};
-	size_t index;
-	while (take_turn(worker->floor, &index))
-		if (stage_part(worker, index, &error) != RECLOSER_OK) {
+	size_t from, to;
+	while (take_turn(worker->floor, &from, &to)) {
+		struct arena *arena = arena_new(worker->arena); /* what a stretch of partitions needs goes when it is done */
+		recloser_status status = stage_parts(worker, arena, from, to, &error);
+		arena_free(arena);
+		if (status != RECLOSER_OK) {
 			give_up(worker->floor, &error);
 			return;
 		}
+	}
 }
 
 /* Memory that runs out must not leave through the guard of another thread: each worker has a root arena of its own. */
@@ -136,6 +159,8 @@ static recloser_status stage_all(struct run *run, struct staging_floor *floor, r
 {
 	size_t count = worker_count(run, floor->count);
 	struct worker *workers = arena_array(run->arena, count + 1, sizeof *workers);
+	size_t each = count ? floor->count / (2 * count) : 1;
+	floor->stretch = each < 1 ? 1 : each > LONGEST_STRETCH ? LONGEST_STRETCH : each;
 	for (size_t i = 0; i < count; i++)
 		RC_TRY(hire(run, floor, &workers[i], error));
 	for (size_t i = 1; i < count; i++)

@@ -64,7 +64,11 @@ static recloser_status read_back(struct verifying *v, const struct record *recor
 	if (json_is_true(json_object_get(record->json, "rebuilt")) || strcmp(record->kind, "adopted") == 0)
 		check.rows = json_is_integer(json_object_get(json_object_get(record->json, "file"), "rows")) ? check.rows : -1;
 	check.columns = record_columns(v->arena, v->spec, record, &check.column_count, &check.has_geometry);
-	return part_verify(v->arena, &check, faults, NULL, NULL, error);
+	struct part_verdict verdict = {0};
+	RC_TRY(part_verify(v->arena, &check, &verdict, error));
+	for (size_t i = 0; i < verdict.faults.count; i++)
+		strings_add(v->arena, faults, verdict.faults.at[i]);
+	return RECLOSER_OK;
 }
 
 static void note(struct verifying *v, const struct record *record, const char *partition, const struct strings *faults)
