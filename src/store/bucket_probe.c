@@ -16,15 +16,25 @@ struct racer {
 	struct arena *arena;
 	struct bucket_body body;
 	const char *key;
-	pthread_barrier_t *start;
+	struct gate *gate;
 	enum bucket_answer answer;
 	recloser_error error;
+};
+
+/* Holds the racers until all of them are there. */
+struct gate {
+	pthread_mutex_t mutex;
+	pthread_cond_t opened;
+	bool open;
 };
 
 static void *race(void *pointer)
 {
 	struct racer *racer = pointer;
-	pthread_barrier_wait(racer->start);
+	pthread_mutex_lock(&racer->gate->mutex);
+	while (!racer->gate->open)
+		pthread_cond_wait(&racer->gate->opened, &racer->gate->mutex);
+	pthread_mutex_unlock(&racer->gate->mutex);
 	if (setjmp(*arena_guard(racer->arena)) == 0)
 		racer->answer = racer->bucket->ops->put(racer->bucket, racer->key, &racer->body, BUCKET_IF_ABSENT, NULL, NULL, &racer->error);
 	return NULL;
@@ -43,24 +53,25 @@ static recloser_status run_race(struct bucket *bucket, struct arena *arena, stru
 								recloser_error *error)
 {
 	pthread_t threads[RACERS];
-	pthread_barrier_t start;
+	struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
 	int running = 0;
 	*winners = 0;
-	if (pthread_barrier_init(&start, NULL, RACERS) != 0)
-		return error_set(error, RECLOSER_IO, "store.probe", "no threads to try out the object store with");
 	for (int i = 0; i < RACERS; i++) {
 		racers[i].key = key;
-		racers[i].start = &start;
+		racers[i].gate = &gate;
 		racers[i].answer = BUCKET_FAILED;
 		bucket_body_bytes(&racers[i].body, arena_printf(arena, "%d", i), 1);
 	}
 	while (running < RACERS && pthread_create(&threads[running], NULL, race, &racers[running]) == 0)
 		running++;
-	for (int i = running; i < RACERS; i++) /* too few threads: let the others go */
+	pthread_mutex_lock(&gate.mutex);
+	gate.open = true;
+	pthread_cond_broadcast(&gate.opened);
+	pthread_mutex_unlock(&gate.mutex);
+	for (int i = running; i < RACERS; i++) /* no more threads: one after the other tells less */
 		race(&racers[i]);
 	for (int i = 0; i < running; i++)
 		pthread_join(threads[i], NULL);
-	pthread_barrier_destroy(&start);
 	for (int i = 0; i < RACERS; i++) {
 		*winners += racers[i].answer == BUCKET_DONE;
 		if (racers[i].answer == BUCKET_FAILED) {

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The commit protocol on an object store; it is told at the top of object_commit.c. */
+#ifndef RECLOSER_COMMIT_OBJECT_H
+#define RECLOSER_COMMIT_OBJECT_H
+
+#include "commit/protocol.h"
+#include "store/bucket.h"
+
+/* What this process knows of one partition. It may be old by the next line: what is decided is decided by conditions. */
+struct object_part {
+	const char *partition;
+	int64_t number;        /* newest record seen, 0: none */
+	struct record *newest; /* that record, or NULL */
+	bool listed;           /* by this process, and not only remembered from an earlier one */
+	bool looked, there;    /* at the live object */
+	struct bucket_found live;
+	enum live_state state; /* valid when looked and listed */
+	char file_token[BUCKET_TOKEN], file_sha256[SHA256_HEX]; /* a local copy of the live object in this state */
+	const char *file;
+	struct object_part *next;
+};
+
+struct object_plan { /* one announced plan, one's own included */
+	const char *key, *run;
+	json_t *json;
+	bool own;
+	int64_t changed_us;
+	struct object_plan *next;
+};
+
+struct objects {
+	struct arena *arena;
+	struct bucket *bucket;
+	const char *scratch; /* local directory; NULL until one is needed */
+	unsigned files;      /* in it, for names */
+	bool writing;        /* a command that writes: what a dead writer put is recorded when it is met */
+	bool probed;
+	struct bucket_abilities can;
+	struct object_part *parts;
+	struct object_plan *plans;
+	json_t *known; /* known.json: newest records as an earlier run saw them; a cache */
+	bool known_changed;
+	struct strings recorded; /* what was written for dead writers: partitions */
+};
+
+/* ---- keys ---- */
+
+const char *object_key(const struct dataset *dataset, const char *path); /* of a path that begins with the root */
+const char *object_live_key(const struct dataset *dataset, struct arena *arena, const char *partition);
+const char *object_record_key(const struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq);
+const char *object_archive_name(struct arena *arena, const struct record *base, const char *run); /* relative to control */
+
+/* ---- small objects (object_dataset.c) ---- */
+
+/* Turn an answer that is no success into a status; `error` was set by the bucket where it had something to say. */
+recloser_status object_failed(const struct dataset *dataset, enum bucket_answer answer, const char *doing, const char *key,
+							  recloser_error *error) RC_CHECKED;
+recloser_status object_read_json(struct dataset *dataset, struct arena *arena, const char *key, json_t **out,
+								 recloser_error *error) RC_CHECKED; /* NULL when there is none */
+recloser_status object_write_json(struct dataset *dataset, struct arena *arena, const char *key, const json_t *json,
+								  recloser_error *error) RC_CHECKED;
+recloser_status object_scratch(struct dataset *dataset, const char **directory, recloser_error *error) RC_CHECKED;
+recloser_status object_scratch_file(struct dataset *dataset, const char **path, recloser_error *error) RC_CHECKED;
+recloser_status object_control_write(struct dataset *dataset, struct arena *arena, const char *relative, const void *bytes,
+									 size_t count, recloser_error *error) RC_CHECKED;
+recloser_status object_control_read(struct dataset *dataset, struct arena *arena, const char *relative, char **bytes,
+									size_t *count, recloser_error *error) RC_CHECKED;
+recloser_status object_control_adopt(struct dataset *dataset, struct arena *arena, const char *staged, const char *relative,
+									 recloser_error *error) RC_CHECKED;
+
+recloser_status object_control_remove(struct dataset *dataset, struct arena *arena, const char *relative,
+									  recloser_error *error) RC_CHECKED;
+recloser_status object_file_look(struct dataset *dataset, const char *path, struct fs_stat *out, bool *there,
+								 recloser_error *error) RC_CHECKED;
+
+/* ---- the ledger (object_ledger.c) ---- */
+
+struct object_part *object_part(struct dataset *dataset, const char *partition);
+/* Newest record by one LIST after the last number known; nothing when that was done already and `again` is false. */
+recloser_status object_newest(struct dataset *dataset, struct object_part *part, bool again, recloser_error *error) RC_CHECKED;
+/* The same by asking for the next number until there is none: no listing can be too old for that. */
+recloser_status object_advance(struct dataset *dataset, struct object_part *part, recloser_error *error) RC_CHECKED;
+void object_learn(struct dataset *dataset, struct object_part *part, struct record *record);
+recloser_status object_ledger_newest(struct dataset *dataset, const char *partition, struct record **out,
+									 recloser_error *error) RC_CHECKED;
+recloser_status object_ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
+								   struct record **out, recloser_error *error) RC_CHECKED;
+recloser_status object_ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out,
+										 recloser_error *error) RC_CHECKED;
+void object_known_read(struct dataset *dataset);
+void object_known_write(struct dataset *dataset, struct arena *arena); /* best effort */
+
+/* ---- live objects (object_live.c) ---- */
+
+recloser_status object_look(struct dataset *dataset, struct object_part *part, recloser_error *error) RC_CHECKED; /* one HEAD */
+/* part->state, by the token, else by a download that is kept. *moved: it is being replaced; look again. */
+recloser_status object_judge(struct dataset *dataset, struct object_part *part, bool *moved, recloser_error *error) RC_CHECKED;
+/* A local copy of what is live, proved to be whole; *moved as above. */
+recloser_status object_download(struct dataset *dataset, struct object_part *part, bool *moved, recloser_error *error) RC_CHECKED;
+recloser_status object_live_file(struct dataset *dataset, struct arena *arena, const char *partition, const char **path,
+								 recloser_error *error) RC_CHECKED;
+recloser_status object_version_file(struct dataset *dataset, struct arena *arena, const struct record *record,
+									const char **path, recloser_error *error) RC_CHECKED;
+recloser_status object_live_state(struct dataset *dataset, struct arena *arena, const char *partition,
+								  const struct record *record, enum live_state *out, recloser_error *error) RC_CHECKED;
+
+/* ---- plans and settling (object_plan.c, object_settle.c) ---- */
+
+recloser_status object_plans_read(struct dataset *dataset, recloser_error *error) RC_CHECKED;
+/* An entry of some plan that puts these bytes on this base (NULL: any base; "": none). */
+json_t *object_plan_find(struct dataset *dataset, const char *partition, const char *sha256, const char *base_sha256);
+/* The record of version `seq`, which entry's PUT has made live as `token`. */
+json_t *object_record_of(struct arena *arena, const json_t *entry, int64_t seq, const char *token);
+
+/* Step 2. Until live is the newest record; what no plan explains is adopted if `adopt` is given, else left LIVE_FOREIGN. */
+struct object_adopt {
+	const struct commit_options *options;
+	struct commit_report *report;
+	const char *run;
+};
+recloser_status object_settle(struct dataset *dataset, struct object_part *part, const struct object_adopt *adopt, bool again,
+							  recloser_error *error) RC_CHECKED;
+/* Create record `seq`; *ours tells whether ours is there now. */
+recloser_status object_record_put(struct dataset *dataset, struct object_part *part, json_t *json, int64_t seq, bool *ours,
+								  recloser_error *error) RC_CHECKED;
+
+/* ---- the rest ---- */
+
+recloser_status object_staging_begin(struct dataset *dataset, struct arena *arena, const char *run, struct staging **out,
+									 recloser_error *error) RC_CHECKED;
+recloser_status object_staging_file(struct staging *staging, const char *partition, const char **path,
+									recloser_error *error) RC_CHECKED;
+recloser_status object_staging_link(struct staging *staging, const char *partition, const char *archived,
+									recloser_error *error) RC_CHECKED;
+recloser_status object_staging_drop(struct staging *staging, const char *partition, recloser_error *error) RC_CHECKED;
+void object_staging_abandon(struct staging *staging);
+recloser_status object_commit_run(struct staging *staging, struct arena *arena, struct entry *entries, size_t count,
+								  const struct commit_options *options, struct commit_report *report,
+								  recloser_error *error) RC_CHECKED;
+recloser_status object_recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out,
+							   recloser_error *error) RC_CHECKED;
+recloser_status object_recover_look(struct dataset *dataset, struct arena *arena, struct recovery *out,
+									recloser_error *error) RC_CHECKED;
+recloser_status object_recover_rebuild(struct dataset *dataset, recloser_error *error) RC_CHECKED;
+/* What announced plans may still make live, as commit_open_entries gives it. */
+recloser_status object_open_entries(struct dataset *dataset, struct arena *arena, json_t **out,
+									recloser_error *error) RC_CHECKED;
+recloser_status object_guarantees(struct dataset *dataset, struct arena *arena, json_t **out,
+								  recloser_error *error) RC_CHECKED;
+/* Refuses a store that ignores conditions, unless one writer is declared. */
+recloser_status object_check_store(struct dataset *dataset, struct arena *arena, const char *run,
+								   recloser_error *error) RC_CHECKED;
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A dataset in a bucket: opening it, and the small objects that are no part of the protocol. */
+#include <stdio.h>
+#include <string.h>
+
+#include "commit/object.h"
+#include "store/scratch.h"
+
+const char *object_key(const struct dataset *dataset, const char *path)
+{
+	return path + strlen(dataset->root) + 1;
+}
+
+const char *object_live_key(const struct dataset *dataset, struct arena *arena, const char *partition)
+{
+	return object_key(dataset, path_in(arena, dataset->tree, partition, "part.parquet"));
+}
+
+const char *object_record_key(const struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq)
+{
+	return object_key(dataset, path_record(dataset, arena, partition, seq));
+}
+
+/* The run's id makes the name this run's own. */
+const char *object_archive_name(struct arena *arena, const struct record *base, const char *run)
+{
+	const char *loaded_at = base->loaded_at ? base->loaded_at : "0000-00-00";
+	return arena_printf(arena, "%s.%s", archive_name(arena, loaded_at, base->partition, base->seq), run);
+}
+
+recloser_status object_failed(const struct dataset *dataset, enum bucket_answer answer, const char *doing, const char *key,
+							  recloser_error *error)
+{
+	if (error && error->status != RECLOSER_OK)
+		return error->status;
+	error_set(error, RECLOSER_IO, "store.answer", "the object store's answer to \"%s\" is not one to go on with (%d)", doing,
+			  (int)answer);
+	return error_where(error, "%s/%s", dataset->root, key);
+}
+
+recloser_status object_read_json(struct dataset *dataset, struct arena *arena, const char *key, json_t **out,
+								 recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	struct bucket_sink sink = {.arena = arena};
+	*out = NULL;
+	enum bucket_answer answer = bucket->ops->get(bucket, key, NULL, &sink, NULL, error);
+	if (answer == BUCKET_ABSENT)
+		return RECLOSER_OK;
+	if (answer != BUCKET_DONE)
+		return object_failed(dataset, answer, "read", key, error);
+	return json_parse(arena, sink.bytes, sink.count, arena_printf(arena, "%s/%s", dataset->root, key), out, error);
+}
+
+static recloser_status write_bytes(struct dataset *dataset, const char *key, const struct bucket_body *body, recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	enum bucket_answer answer = bucket->ops->put(bucket, key, body, BUCKET_ALWAYS, NULL, NULL, error);
+	return answer == BUCKET_DONE ? RECLOSER_OK : object_failed(dataset, answer, "write", key, error);
+}
+
+recloser_status object_write_json(struct dataset *dataset, struct arena *arena, const char *key, const json_t *json,
+								  recloser_error *error)
+{
+	struct bucket_body body;
+	const char *text = json_text(arena, json);
+	bucket_body_bytes(&body, text, strlen(text));
+	return write_bytes(dataset, key, &body, error);
+}
+
+recloser_status object_scratch(struct dataset *dataset, const char **directory, recloser_error *error)
+{
+	struct objects *objects = dataset->objects;
+	if (!objects->scratch)
+		RC_TRY(scratch_make(objects->arena, dataset->temp, &objects->scratch, error));
+	*directory = objects->scratch;
+	return RECLOSER_OK;
+}
+
+recloser_status object_scratch_file(struct dataset *dataset, const char **path, recloser_error *error)
+{
+	const char *directory;
+	RC_TRY(object_scratch(dataset, &directory, error));
+	*path = arena_printf(dataset->objects->arena, "%s/%u.parquet", directory, dataset->objects->files++);
+	return RECLOSER_OK;
+}
+
+recloser_status object_control_write(struct dataset *dataset, struct arena *arena, const char *relative, const void *bytes,
+									 size_t count, recloser_error *error)
+{
+	struct bucket_body body;
+	bucket_body_bytes(&body, bytes, count);
+	return write_bytes(dataset, object_key(dataset, path_control(dataset, arena, relative)), &body, error);
+}
+
+recloser_status object_control_read(struct dataset *dataset, struct arena *arena, const char *relative, char **bytes,
+									size_t *count, recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	const char *key = object_key(dataset, path_control(dataset, arena, relative));
+	struct bucket_sink sink = {.arena = arena};
+	*bytes = NULL;
+	*count = 0;
+	enum bucket_answer answer = bucket->ops->get(bucket, key, NULL, &sink, NULL, error);
+	if (answer == BUCKET_ABSENT)
+		return RECLOSER_OK;
+	if (answer != BUCKET_DONE)
+		return object_failed(dataset, answer, "read", key, error);
+	*bytes = sink.bytes;
+	*count = sink.count;
+	return RECLOSER_OK;
+}
+
+recloser_status object_control_adopt(struct dataset *dataset, struct arena *arena, const char *staged, const char *relative,
+									 recloser_error *error)
+{
+	struct bucket_body body;
+	RC_TRY(bucket_body_file(&body, staged, error));
+	RC_TRY(write_bytes(dataset, object_key(dataset, path_control(dataset, arena, relative)), &body, error));
+	(void)dataset->fs->ops->unlink(dataset->fs, staged);
+	return RECLOSER_OK;
+}
+
+recloser_status object_control_remove(struct dataset *dataset, struct arena *arena, const char *relative, recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	const char *key = object_key(dataset, path_control(dataset, arena, relative));
+	enum bucket_answer answer = bucket->ops->remove(bucket, key, error);
+	return answer == BUCKET_DONE ? RECLOSER_OK : object_failed(dataset, answer, "remove", key, error);
+}
+
+recloser_status object_file_look(struct dataset *dataset, const char *path, struct fs_stat *out, bool *there,
+								 recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	struct bucket_found found;
+	const char *key = object_key(dataset, path);
+	enum bucket_answer answer = bucket->ops->head(bucket, key, &found, error);
+	memset(out, 0, sizeof *out);
+	*there = answer == BUCKET_DONE;
+	if (answer != BUCKET_DONE && answer != BUCKET_ABSENT)
+		return object_failed(dataset, answer, "look at", key, error);
+	out->bytes = *there ? found.bytes : 0;
+	return RECLOSER_OK;
+}
+
+recloser_status dataset_open_bucket(struct arena *arena, struct fs *local, struct bucket *bucket,
+									const struct dataset_options *options, const char *root, const char *name,
+									struct dataset **out, recloser_error *error)
+{
+	struct dataset *dataset;
+	RC_TRY(dataset_make(arena, local, root, name, &dataset, error));
+	dataset->bucket = bucket;
+	dataset->single_writer = options && options->single_writer;
+	dataset->temp = options ? options->temp : NULL;
+	dataset->objects = arena_alloc(arena, sizeof *dataset->objects);
+	dataset->objects->arena = arena;
+	dataset->objects->bucket = bucket;
+	const char *path = path_control(dataset, arena, "dataset.json");
+	RC_TRY(object_read_json(dataset, arena, object_key(dataset, path), &dataset->config, error));
+	RC_TRY(dataset_check_format(dataset, path, error));
+	if (dataset->config)
+		object_known_read(dataset);
+	*out = dataset;
+	return RECLOSER_OK;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Records in a bucket. The newest number is found by one LIST after the last number known; known.json keeps what the last
+ * run knew, so that an unchanged partition costs a LIST and a HEAD and no GET. That object is a cache: it may be lost, or
+ * be older than the ledger, and only costs requests then. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "commit/object.h"
+
+enum { MOST_KNOWN = 2000 };
+
+struct object_part *object_part(struct dataset *dataset, const char *partition)
+{
+	struct objects *objects = dataset->objects;
+	for (struct object_part *part = objects->parts; part; part = part->next)
+		if (strcmp(part->partition, partition) == 0)
+			return part;
+	struct object_part *part = arena_alloc(objects->arena, sizeof *part);
+	part->partition = arena_strdup(objects->arena, partition);
+	part->next = objects->parts;
+	objects->parts = part;
+	json_t *json = json_object_get(objects->known, partition);
+	if (json) {
+		part->number = json_get_int(json, "seq", 0);
+		part->newest = part->number > 0 ? record_from_json(objects->arena, json, part->partition, part->number) : NULL;
+	}
+	return part;
+}
+
+void object_learn(struct dataset *dataset, struct object_part *part, struct record *record)
+{
+	struct objects *objects = dataset->objects;
+	part->number = record->seq;
+	part->newest = record;
+	if (!objects->known)
+		objects->known = json_new_object(objects->arena);
+	json_put(objects->arena, objects->known, part->partition, record->json);
+	objects->known_changed = true;
+}
+
+recloser_status object_ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
+								   struct record **out, recloser_error *error)
+{
+	const char *key = object_record_key(dataset, arena, partition, seq);
+	json_t *json;
+	*out = NULL;
+	RC_TRY(object_read_json(dataset, arena, key, &json, error));
+	if (!json)
+		return RECLOSER_OK;
+	if (json_get_int(json, "seq", 0) != seq || !json_get_text(json, "kind")) {
+		error_set(error, RECLOSER_IO, "ledger.malformed", "the record is not one of version %lld", (long long)seq);
+		return error_where(error, "%s/%s", dataset->root, key);
+	}
+	*out = record_from_json(arena, json, partition, seq);
+	return RECLOSER_OK;
+}
+
+recloser_status object_advance(struct dataset *dataset, struct object_part *part, recloser_error *error)
+{
+	for (;;) {
+		struct record *record;
+		RC_TRY(object_ledger_read(dataset, dataset->objects->arena, part->partition, part->number + 1, &record, error));
+		if (!record)
+			return RECLOSER_OK;
+		object_learn(dataset, part, record);
+	}
+}
+
+static int64_t largest_of(const struct bucket_page *page, size_t skip)
+{
+	int64_t largest = 0;
+	for (size_t i = 0; i < page->count; i++) {
+		const char *name = page->at[i].key + skip;
+		if (!strchr(name, '/') && number_of(name) > largest)
+			largest = number_of(name);
+	}
+	return largest;
+}
+
+recloser_status object_newest(struct dataset *dataset, struct object_part *part, bool again, recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	if (part->listed && !again)
+		return RECLOSER_OK;
+	struct arena *arena = arena_new(dataset->objects->arena);
+	const char *folder = arena_printf(arena, "%s/", object_key(dataset, path_in(arena, path_control(dataset, arena, "ledger"),
+																				part->partition, "")));
+	struct bucket_listing what = {.prefix = folder};
+	struct bucket_page page;
+	int64_t largest = part->number;
+	enum bucket_answer answer;
+	if (part->number)
+		what.after = object_record_key(dataset, arena, part->partition, part->number);
+	do {
+		answer = bucket->ops->list(bucket, arena, &what, &page, error);
+		int64_t found = answer == BUCKET_DONE ? largest_of(&page, strlen(folder)) : 0;
+		largest = found > largest ? found : largest;
+		what.next = answer == BUCKET_DONE ? page.next : NULL;
+	} while (what.next);
+	recloser_status status = answer == BUCKET_DONE ? RECLOSER_OK : object_failed(dataset, answer, "list", folder, error);
+	arena_free(arena);
+	RC_TRY(status);
+	part->listed = true;
+	if (largest == part->number)
+		return RECLOSER_OK;
+	struct record *record;
+	RC_TRY(object_ledger_read(dataset, dataset->objects->arena, part->partition, largest, &record, error));
+	if (record)
+		object_learn(dataset, part, record);
+	return RECLOSER_OK;
+}
+
+recloser_status object_ledger_newest(struct dataset *dataset, const char *partition, struct record **out, recloser_error *error)
+{
+	struct object_part *part = object_part(dataset, partition);
+	if (dataset->objects->writing)
+		RC_TRY(object_settle(dataset, part, NULL, false, error));
+	else
+		RC_TRY(object_newest(dataset, part, false, error));
+	*out = part->newest;
+	return RECLOSER_OK;
+}
+
+recloser_status object_ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out, recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	const char *folder = object_key(dataset, path_control(dataset, arena, "ledger/"));
+	struct bucket_listing what = {.prefix = folder};
+	const char *last = NULL;
+	do {
+		struct bucket_page page;
+		enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
+		if (answer != BUCKET_DONE)
+			return object_failed(dataset, answer, "list", folder, error);
+		for (size_t i = 0; i < page.count; i++) {
+			const char *relative = page.at[i].key + strlen(folder), *slash = strrchr(relative, '/');
+			const char *partition = slash ? arena_strndup(arena, relative, (size_t)(slash - relative)) : "";
+			if (number_of(slash ? slash + 1 : relative) == 0 || !is_partition_path(partition))
+				continue;
+			if (last && strcmp(last, partition) == 0)
+				continue;
+			strings_add(arena, out, last = partition);
+		}
+		what.next = page.next;
+	} while (what.next);
+	strings_sort(out);
+	return RECLOSER_OK;
+}
+
+/* ---- known.json ---- */
+
+static const char *known_key(const struct dataset *dataset, struct arena *arena)
+{
+	return object_key(dataset, path_control(dataset, arena, "known.json"));
+}
+
+void object_known_read(struct dataset *dataset)
+{
+	struct objects *objects = dataset->objects;
+	recloser_error ignored = {0};
+	json_t *json;
+	if (object_read_json(dataset, objects->arena, known_key(dataset, objects->arena), &json, &ignored) != RECLOSER_OK)
+		return;
+	json_t *records = json_object_get(json, "records"), *probe = json_object_get(json, "probe");
+	if (json_is_object(records))
+		objects->known = records;
+	objects->probed = json_is_object(probe) && bucket_abilities_read(probe, objects->bucket, &objects->can);
+}
+
+void object_known_write(struct dataset *dataset, struct arena *arena)
+{
+	struct objects *objects = dataset->objects;
+	recloser_error ignored = {0};
+	if (!objects->known_changed)
+		return;
+	json_t *json = json_new_object(arena);
+	if (json_object_size(objects->known) > MOST_KNOWN) { /* keep those of this run */
+		json_t *kept = json_new_object(arena);
+		size_t count = 0;
+		for (struct object_part *part = objects->parts; part && count < MOST_KNOWN; part = part->next, count++)
+			if (part->newest)
+				json_put(arena, kept, part->partition, part->newest->json);
+		json_put(arena, json, "records", kept);
+	} else {
+		json_put(arena, json, "records", objects->known);
+	}
+	if (objects->probed)
+		json_put(arena, json, "probe", bucket_abilities_json(arena, objects->bucket, &objects->can));
+	if (object_write_json(dataset, arena, known_key(dataset, arena), json, &ignored) == RECLOSER_OK)
+		objects->known_changed = false;
+}
