@@ -29,7 +29,7 @@
  *   9   report what the ledger says
  *
  * A finisher begins with SYNC2 itself, because the writer may have died between its link and its sync. */
-#include "commit/protocol.h"
+#include "commit/object.h"
 
 #include <errno.h>
 #include <string.h>
@@ -204,6 +204,8 @@ static recloser_status run_locked(struct plan_request *request, recloser_error *
 recloser_status commit_run(struct staging *staging, struct arena *arena, struct entry *entries, size_t count,
 						   const struct commit_options *options, struct commit_report *report, recloser_error *error)
 {
+	if (staging->session.dataset->bucket)
+		return object_commit_run(staging, arena, entries, count, options, report, error);
 	struct session *session = &staging->session;
 	struct plan_request request = {staging, entries, count, options, report, 0, NULL};
 	struct fs_lock *lock = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The control directory of one dataset, and the small files in it that are no part of the protocol. */
-#include "commit/protocol.h"
+#include "commit/object.h"
 
 #include <errno.h>
 #include <string.h>
@@ -79,6 +79,8 @@ static recloser_status bring_in(struct dataset *dataset, struct arena *arena, co
 recloser_status control_write(struct dataset *dataset, struct arena *arena, const char *relative, const void *bytes,
 							  size_t count, recloser_error *error)
 {
+	if (dataset->bucket)
+		return object_control_write(dataset, arena, relative, bytes, count, error);
 	const char *path = path_control(dataset, arena, relative), *temporary;
 	RC_TRY(make_directory(dataset, arena, path_parent(arena, path), error));
 	RC_TRY(write_temporary(dataset, arena, bytes, count, 0666, &temporary, error));
@@ -91,6 +93,8 @@ recloser_status control_write(struct dataset *dataset, struct arena *arena, cons
 recloser_status control_read(struct dataset *dataset, struct arena *arena, const char *relative, char **bytes, size_t *count,
 							 recloser_error *error)
 {
+	if (dataset->bucket)
+		return object_control_read(dataset, arena, relative, bytes, count, error);
 	const char *path = path_control(dataset, arena, relative);
 	*bytes = NULL;
 	*count = 0;
@@ -104,6 +108,8 @@ recloser_status control_read(struct dataset *dataset, struct arena *arena, const
 recloser_status control_adopt(struct dataset *dataset, struct arena *arena, const char *staged, const char *relative,
 							  recloser_error *error)
 {
+	if (dataset->bucket)
+		return object_control_adopt(dataset, arena, staged, relative, error);
 	struct fs *fs = dataset->fs;
 	struct fs_file *file;
 	const char *path = path_control(dataset, arena, relative);
@@ -120,6 +126,8 @@ recloser_status control_adopt(struct dataset *dataset, struct arena *arena, cons
 
 recloser_status control_remove(struct dataset *dataset, struct arena *arena, const char *relative, recloser_error *error)
 {
+	if (dataset->bucket)
+		return object_control_remove(dataset, arena, relative, error);
 	const char *path = path_control(dataset, arena, relative);
 	int failed = dataset->fs->ops->unlink(dataset->fs, path);
 	return failed && failed != ENOENT ? error_errno(error, "store.unlink", failed, "remove", path) : RECLOSER_OK;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Small operations on the store that turn an errno into an error with its path. */
-#include "commit/protocol.h"
+#include "commit/object.h"
 
 #include <errno.h>
 #include <string.h>
 
 recloser_status file_look(struct dataset *dataset, const char *path, struct fs_stat *out, bool *there, recloser_error *error)
 {
+	if (dataset->bucket && text_starts(path, dataset->root))
+		return object_file_look(dataset, path, out, there, error);
 	int failed = dataset->fs->ops->stat(dataset->fs, path, out);
 	*there = failed == 0;
 	if (failed == 0 || failed == ENOENT || failed == ENOTDIR)
@@ -17,6 +19,8 @@ recloser_status file_look(struct dataset *dataset, const char *path, struct fs_s
 recloser_status file_read_json(struct dataset *dataset, struct arena *arena, const char *path, json_t **out,
 							   recloser_error *error)
 {
+	if (dataset->bucket && text_starts(path, dataset->root))
+		return object_read_json(dataset, arena, object_key(dataset, path), out, error);
 	char *bytes;
 	size_t count;
 	*out = NULL;

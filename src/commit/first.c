@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A first load that is refused, or only tried, shall leave nothing: not even the folders that it needed to find out. */
-#include "commit/protocol.h"
+#include "commit/object.h"
 
 #include <string.h>
 
 const char *dataset_level(struct dataset *dataset, struct arena *arena)
 {
+	if (dataset->bucket)
+		return dataset->control; /* there are no folders to be left */
 	const char *path = dataset->control;
 	struct fs_stat stat;
 	while (dataset->fs->ops->stat(dataset->fs, path, &stat) != 0) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Records: immutable files with contiguous numbers, so that the newest is found by listing one directory. */
-#include "commit/protocol.h"
+#include "commit/object.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-static struct record *record_of(struct arena *arena, json_t *json, const char *partition, int64_t seq)
+struct record *record_from_json(struct arena *arena, json_t *json, const char *partition, int64_t seq)
 {
 	struct record *record = arena_alloc(arena, sizeof *record);
 	const json_t *file = json_object_get(json, "file");
@@ -28,6 +28,8 @@ static struct record *record_of(struct arena *arena, json_t *json, const char *p
 recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
 							struct record **out, recloser_error *error)
 {
+	if (dataset->bucket)
+		return object_ledger_read(dataset, arena, partition, seq, out, error);
 	const char *path = path_record(dataset, arena, partition, seq);
 	json_t *json;
 	*out = NULL;
@@ -39,7 +41,7 @@ recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const 
 		error_where(error, "%s", path);
 		return error_hint(error, "move it away and run recloser recover --rebuild");
 	}
-	*out = record_of(arena, json, partition, seq);
+	*out = record_from_json(arena, json, partition, seq);
 	return RECLOSER_OK;
 }
 
@@ -82,6 +84,8 @@ recloser_status ledger_look(struct dataset *dataset, struct arena *arena, const 
 recloser_status ledger_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **out,
 							  recloser_error *error)
 {
+	if (dataset->bucket)
+		return object_ledger_newest(dataset, partition, out, error);
 	int64_t number;
 	return ledger_look(dataset, arena, partition, &number, out, error);
 }
@@ -110,6 +114,8 @@ static recloser_status collect(struct dataset *dataset, struct arena *arena, con
 
 recloser_status ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out, recloser_error *error)
 {
+	if (dataset->bucket)
+		return object_ledger_partitions(dataset, arena, out, error);
 	RC_TRY(collect(dataset, arena, path_control(dataset, arena, "ledger"), "", out, error));
 	strings_sort(out);
 	return RECLOSER_OK;

@@ -3,7 +3,7 @@
  * and rename keeps all three, so most looks cost one stat. A file that was copied (cp, rsync, a restored backup) has the
  * bytes but not the inode: it is hashed once, and seen.json remembers how it looks now. That file is a cache, it may be
  * lost. */
-#include "commit/protocol.h"
+#include "commit/object.h"
 
 #include <errno.h>
 #include <string.h>
@@ -103,6 +103,8 @@ recloser_status live_look(struct dataset *dataset, struct arena *arena, const ch
 recloser_status live_state(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
 						   enum live_state *out, recloser_error *error)
 {
+	if (dataset->bucket)
+		return object_live_state(dataset, arena, partition, record, out, error);
 	struct live live;
 	RC_TRY(live_look(dataset, arena, partition, record, &live, error));
 	*out = live.state;
@@ -120,9 +122,29 @@ const char *version_path(struct dataset *dataset, struct arena *arena, const str
 	return live_path(dataset, arena, record->partition);
 }
 
+recloser_status live_file(struct dataset *dataset, struct arena *arena, const char *partition, const char **path,
+						  recloser_error *error)
+{
+	if (dataset->bucket)
+		return object_live_file(dataset, arena, partition, path, error);
+	*path = live_path(dataset, arena, partition);
+	return RECLOSER_OK;
+}
+
+recloser_status version_file(struct dataset *dataset, struct arena *arena, const struct record *record, const char **path,
+							 recloser_error *error)
+{
+	if (dataset->bucket)
+		return object_version_file(dataset, arena, record, path, error);
+	*path = version_path(dataset, arena, record);
+	return RECLOSER_OK;
+}
+
 recloser_status live_neighbours(struct dataset *dataset, struct arena *arena, const char *partition, struct strings *out,
 								recloser_error *error)
 {
+	if (dataset->bucket)
+		return RECLOSER_OK; /* a listing for each partition is left to `recover` */
 	struct strings names = {0};
 	const char *directory = path_in(arena, dataset->tree, partition, "");
 	int failed = dataset->fs->ops->list(dataset->fs, directory, arena, &names);

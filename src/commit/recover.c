@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Step 3 by itself, and the sweeping of what dead runs left. Nobody needs to call this for safety: every writing command
  * finishes the newest commit first. */
-#include "commit/protocol.h"
+#include "commit/object.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -245,6 +245,8 @@ static recloser_status is_there(struct dataset *dataset, bool *there, recloser_e
 
 recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out, recloser_error *error)
 {
+	if (dataset->bucket)
+		return object_recover(dataset, arena, deep, out, error);
 	struct staging *own;
 	bool there;
 	memset(out, 0, sizeof *out);
@@ -263,6 +265,8 @@ recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep,
 
 recloser_status recover_rebuild(struct dataset *dataset, struct arena *arena, struct recovery *out, recloser_error *error)
 {
+	if (dataset->bucket)
+		return object_recover_rebuild(dataset, error);
 	struct staging *own;
 	memset(out, 0, sizeof *out);
 	RC_TRY(scratch_begin(dataset, arena, &own, error));
@@ -277,6 +281,8 @@ recloser_status recover_rebuild(struct dataset *dataset, struct arena *arena, st
 
 recloser_status dataset_guarantees(struct dataset *dataset, struct arena *arena, json_t **out, recloser_error *error)
 {
+	if (dataset->bucket)
+		return object_guarantees(dataset, arena, out, error);
 	struct guarantees can;
 	struct staging *own;
 	bool there;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Steps 0 and 1: a directory of this run's own, on the file system of the dataset, with an `alive` lock that tells the
  * sweeper of another run that this one still works. */
-#include "commit/protocol.h"
+#include "commit/object.h"
 
 #include <errno.h>
 #include <string.h>
@@ -98,6 +98,8 @@ recloser_status staging_make(struct dataset *dataset, struct arena *arena, const
 recloser_status staging_begin(struct dataset *dataset, struct arena *arena, const char *run, struct staging **out,
 							  recloser_error *error)
 {
+	if (dataset->bucket)
+		return object_staging_begin(dataset, arena, run, out, error);
 	static const char *const parts[] = {"commits", "ledger", "archive", "tmp"};
 	struct staging *staging = arena_alloc(arena, sizeof *staging);
 	RC_TRY(check_places(dataset, arena, "", error));
@@ -117,6 +119,8 @@ const char *staging_directory(const struct staging *staging)
 
 recloser_status staging_file(struct staging *staging, const char *partition, const char **path, recloser_error *error)
 {
+	if (staging->session.dataset->bucket)
+		return object_staging_file(staging, partition, path, error);
 	struct session *session = &staging->session;
 	struct dataset *dataset = session->dataset;
 	RC_TRY(path_lengths(dataset, session->arena, staging->run, partition, session->can.name_max, error));
@@ -146,6 +150,8 @@ static recloser_status keep_open(struct staging *staging, const char *partition,
 
 recloser_status staging_hold(struct staging *staging, const char *partition, recloser_error *error)
 {
+	if (staging->session.dataset->bucket)
+		return RECLOSER_OK; /* what is local goes with the command */
 	struct fs *fs = staging->session.dataset->fs;
 	const char *path = path_staged(staging->session.dataset, staging->session.arena, staging->run, partition, "version");
 	RC_TRY(keep_open(staging, partition, path, error));
@@ -158,6 +164,8 @@ recloser_status staging_hold(struct staging *staging, const char *partition, rec
 
 recloser_status staging_link(struct staging *staging, const char *partition, const char *archived, recloser_error *error)
 {
+	if (staging->session.dataset->bucket)
+		return object_staging_link(staging, partition, archived, error);
 	struct session *session = &staging->session;
 	const char *path, *from = path_control(session->dataset, session->arena, archived);
 	enum placed placed;
@@ -173,6 +181,8 @@ recloser_status staging_link(struct staging *staging, const char *partition, con
 
 recloser_status staging_drop(struct staging *staging, const char *partition, recloser_error *error)
 {
+	if (staging->session.dataset->bucket)
+		return object_staging_drop(staging, partition, error);
 	static const char *const kinds[] = {"version", "adopted"};
 	struct session *session = &staging->session;
 	struct fs *fs = session->dataset->fs;
@@ -188,6 +198,10 @@ recloser_status staging_drop(struct staging *staging, const char *partition, rec
 
 void staging_abandon(struct staging *staging)
 {
+	if (staging->session.dataset->bucket) {
+		object_staging_abandon(staging);
+		return;
+	}
 	struct dataset *dataset = staging->session.dataset;
 	if (staging->decided || staging->gone)
 		return;
