@@ -26,10 +26,20 @@ recloser_status call_run(call_work *work, const void *options, recloser_result *
 	return status;
 }
 
+recloser_status call_dataset(struct arena *arena, const struct spec *spec, struct dataset **out, recloser_error *error)
+{
+	struct bucket *bucket;
+	if (!bucket_is_url(spec->root))
+		return dataset_open(arena, fs_posix(arena), spec->root, spec->dataset, out, error);
+	RC_TRY(bucket_open(arena, spec->root, &bucket, error));
+	struct dataset_options options = {.single_writer = spec->single_writer, .temp = spec->temp_directory};
+	return dataset_open_bucket(arena, fs_posix(arena), bucket, &options, spec->root, spec->dataset, out, error);
+}
+
 recloser_status call_open(struct arena *arena, const char *spec_path, struct spec **spec, struct dataset **dataset, recloser_error *error)
 {
 	RC_TRY(spec_read(arena, spec_path, spec, error));
-	return dataset_open(arena, fs_posix(arena), (*spec)->root, (*spec)->dataset, dataset, error);
+	return call_dataset(arena, *spec, dataset, error);
 }
 
 recloser_status call_engine(struct arena *arena, const recloser_common *common, struct engine **out, recloser_error *error)

@@ -11,6 +11,8 @@
 typedef recloser_status call_work(struct arena *arena, const void *options, recloser_result **out, recloser_error *error);
 recloser_status call_run(call_work *work, const void *options, recloser_result **out, recloser_error *error) RC_CHECKED;
 
+/* The dataset of a spec, on a file system or in a bucket. */
+recloser_status call_dataset(struct arena *arena, const struct spec *spec, struct dataset **out, recloser_error *error) RC_CHECKED;
 /* The spec and its dataset, nothing created. */
 recloser_status call_open(struct arena *arena, const char *spec_path, struct spec **spec, struct dataset **dataset,
                           recloser_error *error) RC_CHECKED;

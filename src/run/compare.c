@@ -87,8 +87,9 @@ static recloser_status base_fingerprint(struct run *run, struct run_part *part, 
 	if (*out && text_starts(*out, "c1:"))
 		return RECLOSER_OK;
 	struct part_verdict verdict = {0};
-	struct part_check check = {.engine = run->engine, .spec = run->spec, .path = part->part.batch_part->path, .rows = -1,
-	                           .file = version_path(run->dataset, run->arena, part->base),
+	const char *file;
+	RC_TRY(version_file(run->dataset, run->arena, part->base, &file, error));
+	struct part_check check = {.engine = run->engine, .spec = run->spec, .path = part->part.batch_part->path, .rows = -1, .file = file,
 	                           .crs_id = run->format.schema.crs_id, .has_geometry = run->batch->has_geometry};
 	RC_TRY(part_verify(run->arena, &check, &verdict, error));
 	*out = verdict.faults.count ? "" : arena_strdup(run->arena, verdict.content.fingerprint);
@@ -131,12 +132,10 @@ static void say_of_live(struct run *run, const struct run_part *part)
 
 static recloser_status own_reference(struct run *run, struct run_part *part, recloser_error *error)
 {
-	(void)error;
 	const struct batch_part *batch_part = part->part.batch_part;
 	part->reference = arena_alloc(run->arena, sizeof *part->reference);
-	*part->reference = (struct reference){.path = batch_part->path, .values = batch_part->values, .record = part->base, .own = true,
-	                                      .file = version_path(run->dataset, run->arena, part->base)};
-	return RECLOSER_OK;
+	*part->reference = (struct reference){.path = batch_part->path, .values = batch_part->values, .record = part->base, .own = true};
+	return version_file(run->dataset, run->arena, part->base, &part->reference->file, error);
 }
 
 static recloser_status series_reference(struct run *run, struct run_part *part, recloser_error *error)
@@ -152,8 +151,8 @@ static recloser_status series_reference(struct run *run, struct run_part *part, 
 	if (live != LIVE_SOUND)
 		return RECLOSER_OK;
 	part->reference = arena_alloc(run->arena, sizeof *part->reference);
-	*part->reference = (struct reference){.path = path, .values = values, .record = record, .file = version_path(run->dataset, run->arena, record)};
-	return RECLOSER_OK;
+	*part->reference = (struct reference){.path = path, .values = values, .record = record};
+	return version_file(run->dataset, run->arena, record, &part->reference->file, error);
 }
 
 static recloser_status freeze(struct run *run, struct run_part *part, bool equal)

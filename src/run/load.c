@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "commit/commit.h"
 #include "report/result.h"
+#include "run/call.h"
 #include "run/run.h"
 
 static const char *outcome_of(const struct run *run)
@@ -28,7 +29,7 @@ static recloser_status open_dataset(struct run *run, recloser_error *error)
 {
 	struct recovery recovery = {0};
 	RC_TRY(spec_read(run->arena, run->options->common.spec_path, &run->spec, error));
-	RC_TRY(dataset_open(run->arena, fs_posix(run->arena), run->spec->root, run->spec->dataset, &run->dataset, error));
+	RC_TRY(call_dataset(run->arena, run->spec, &run->dataset, error));
 	run->level = dataset_level(run->dataset, run->arena);
 	RC_TRY(recover(run->dataset, run->arena, false, &recovery, error));
 	if (recovery.finished)

@@ -104,8 +104,11 @@ static recloser_status verify_one(struct verifying *v, const char *partition, re
 		strings_add(all, &faults, arena_printf(all, "the live file is missing; `recloser restore` can bring seq %" PRId64 " back", record->seq));
 	else if (live == LIVE_FOREIGN)
 		strings_add(all, &faults, arena_printf(all, "the live file is not the version of its newest record, seq %" PRId64, record->seq));
-	if (v->engine && live != LIVE_MISSING)
-		RC_TRY(read_back(v, record, live_path(v->dataset, all, partition), &faults, error));
+	if (v->engine && live != LIVE_MISSING) {
+		const char *file;
+		RC_TRY(live_file(v->dataset, all, partition, &file, error));
+		RC_TRY(read_back(v, record, file, &faults, error));
+	}
 	v->rows += record->rows;
 	v->bytes += record->bytes;
 	note(v, record, partition, &faults);
