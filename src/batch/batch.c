@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hive.h"
+#include "batch/lookup.h"
 
 const char *batch_path_sql(struct arena *arena, const struct strings *partition)
 {
@@ -160,7 +161,7 @@ recloser_status batch_read(struct arena *arena, struct layout_context *context, 
 		RC_TRY(engine_describe(context->engine, arena, selects[i], &described, error));
 		RC_TRY(unite(batch, layouts[i], &described, error));
 		for (size_t k = 0; i == 0 && k < described.row_count; k++)
-			if (text_starts(rows_at(&described, k, 0), "_rc_i"))
+			if (text_starts(rows_at(&described, k, 0), "_rc_i") || strcmp(rows_at(&described, k, 0), "_rc_lookup") == 0)
 				strings_add(arena, &helpers, arena_printf(arena, "%s %s", rows_at(&described, k, 0), rows_at(&described, k, 1)));
 	}
 	if (context->spec->disappeared.policy == POLICY_CARRY)
@@ -170,7 +171,7 @@ recloser_status batch_read(struct arena *arena, struct layout_context *context, 
 	for (size_t i = 0; i < count; i++)
 		RC_TRY(fill(batch, layouts[i], selects[i], error));
 	*out = batch;
-	return RECLOSER_OK;
+	return lookup_report(arena, context, &batch->warnings, error);
 }
 
 /* ---- partitions ---- */

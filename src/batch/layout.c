@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "batch/convert.h"
+#include "batch/lookup.h"
 
 static const char *in_source(struct arena *arena, const struct layout *layout)
 {
@@ -348,8 +349,10 @@ static recloser_status plan_unlisted(struct arena *arena, struct layout_context 
 static recloser_status source_crs(struct arena *arena, struct layout_context *context, struct layout *layout, recloser_error *error)
 {
 	const struct geometry_spec *geometry = &context->spec->geometry;
-	const struct source_facts *facts = &layout->source->facts;
-	bool own = facts->crs_projjson && layout->geometry == GEOMETRY_SOURCE;
+	bool looked_up = layout->geometry == GEOMETRY_LOOKUP;
+	const struct source_facts *facts = looked_up ? context->lookup_facts : &layout->source->facts;
+	const char *where = looked_up ? geometry->lookup.file : in_source(arena, layout);
+	bool own = facts->crs_projjson && (looked_up || layout->geometry == GEOMETRY_SOURCE);
 	struct crs from_source = {0};
 	if (own)
 		RC_TRY(crs_read(arena, facts->crs_projjson, &from_source, error));
@@ -359,7 +362,7 @@ static recloser_status source_crs(struct arena *arena, struct layout_context *co
 			return RECLOSER_OK;
 		error_set(error, RECLOSER_REFUSED, "source.crs", "the source says its coordinates are in %s, the spec says %s",
 		          from_source.id ? from_source.id : "another CRS", geometry->crs);
-		error_where(error, "%s", in_source(arena, layout));
+		error_where(error, "%s", where);
 		return error_hint(error, "leave `crs:` out to keep the source's own, or transform with `to_crs: %s`", geometry->crs);
 	}
 	if (own) {
@@ -369,7 +372,7 @@ static recloser_status source_crs(struct arena *arena, struct layout_context *co
 	if (geometry->crs || facts->crs_unknown)
 		return RECLOSER_OK; /* unknown, and said so */
 	error_set(error, RECLOSER_REFUSED, "source.no_crs", "the geometry has no CRS: neither the source nor the spec names one");
-	error_where(error, "%s", in_source(arena, layout));
+	error_where(error, "%s", where);
 	return error_hint(error, "say which it is: geometry: {crs: EPSG:4326}; or `crs: unknown`, which is written as null");
 }
 
@@ -390,8 +393,10 @@ static recloser_status plan_geometry(struct arena *arena, struct layout_context 
 		}
 		layout->geometry_raw = arena_printf(arena, "c%d", index);
 	}
-	if (layout->geometry == GEOMETRY_NONE || layout->geometry == GEOMETRY_LOOKUP)
+	if (layout->geometry == GEOMETRY_NONE)
 		return RECLOSER_OK;
+	if (layout->geometry == GEOMETRY_LOOKUP)
+		RC_TRY(lookup_open(arena, context, error));
 	return source_crs(arena, context, layout, error);
 }
 

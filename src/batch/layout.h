@@ -6,6 +6,7 @@
  *   _rc_src    INTEGER   ordinal of the source in this run
  *   _rc_row    BIGINT    record number in the source
  *   _rc_fault  VARCHAR   NULL for a good row; else JSON {line, offset, faults: [{reason, column, value}], row: {...}}
+ *   _rc_lookup VARCHAR   only where the geometry is looked up: the values that found no feature, else NULL
  * and the key under its own name. Rows that `skip` names are left out. */
 #ifndef RECLOSER_BATCH_LAYOUT_H
 #define RECLOSER_BATCH_LAYOUT_H
@@ -47,6 +48,11 @@ struct layout_context {
 	const recloser_setting *settings;
 	size_t setting_count;
 	struct crs crs;               /* of the dataset: pinned, declared, or taken from the first source that has one */
+	/* With `geometry: {from: {lookup: ...}}`: the reference file, and what lookup.c knows of it once it is open. */
+	const struct input *lookup_input;
+	struct lookup_state *lookup;
+	const struct source_facts *lookup_facts;
+	const char *spool;            /* a directory for temporary files */
 };
 
 /* Match the block's columns to the source's. RECLOSER_REFUSED when a column is not there (with what is) or is there twice;

@@ -18,6 +18,7 @@
 
 #include "base/hive.h"
 #include "batch/convert.h"
+#include "batch/lookup.h"
 
 struct fault {
 	const char *condition, *reason, *column, *value; /* SQL, text, text, SQL of the value as text or NULL */
@@ -203,6 +204,13 @@ static recloser_status sql_fields(struct layers *layers, recloser_error *error)
 	return RECLOSER_OK;
 }
 
+/* The engine's type of a field under its own name. */
+static const char *field_type(struct arena *arena, const struct field *field)
+{
+	bool declared = field->type != TYPE_UNSET && (field->column || through_text(field));
+	return declared ? convert_engine_type(arena, field->column, field->type) : field->raw_type;
+}
+
 /* ---- geometry ---- */
 
 /* A coordinate column: a dataset column of that name, else a source column; as a DOUBLE, with its own fault when it is text. */
@@ -285,6 +293,34 @@ static recloser_status geometry_from_text(struct layers *layers, const char **ra
 	return RECLOSER_OK;
 }
 
+/* Beside each row what it is compared by; then the feature that has the same. */
+static recloser_status join_lookup(struct layers *layers, recloser_error *error)
+{
+	struct arena *arena = layers->arena;
+	const struct lookup *lookup = &layers->context->spec->geometry.lookup;
+	struct text keys = text_on(arena), on = text_on(arena);
+	const char **texts = arena_array(arena, lookup->on_count, sizeof *texts);
+	for (size_t i = 0; i < lookup->on_count; i++) {
+		const struct field *field = NULL;
+		for (size_t k = 0; k < layers->layout->count && !field; k++)
+			if (strcmp(layers->layout->fields[k].name, lookup->on[i].from) == 0)
+				field = &layers->layout->fields[k];
+		if (!field) {
+			error_set(error, RECLOSER_REFUSED, "source.missing_column", "the lookup's column %s is not there", lookup->on[i].from);
+			error_where(error, "%s", layers->layout->input->name);
+			return error_hint(error, "on: {column of the dataset: column of the layer}");
+		}
+		const char *name = sql_name(arena, field->name), *type = field_type(arena, field);
+		text_addf(&keys, ", %s AS _rc_l%zu", lookup_compared(arena, layers->context, name, type), i);
+		text_addf(&on, "%sb._rc_l%zu = l.k%zu", i ? " AND " : "", i, i);
+		texts[i] = convert_plain_text(arena, type, name);
+	}
+	wrap(layers, keys.at);
+	layers->sql = arena_printf(arena, "SELECT b.*, l.n AS _rc_n, l.g AS _rc_g\nFROM (%s) b LEFT JOIN rc_lookup l ON %s", layers->sql, on.at);
+	wrap(layers, arena_printf(arena, ", CASE WHEN _rc_n IS NULL AND _rc_flaw IS NULL THEN %s END AS _rc_lookup", lookup_told(arena, lookup, texts)));
+	return RECLOSER_OK;
+}
+
 static recloser_status geometry_raw(struct layers *layers, const char **raw, recloser_error *error)
 {
 	struct arena *arena = layers->arena;
@@ -293,6 +329,10 @@ static recloser_status geometry_raw(struct layers *layers, const char **raw, rec
 	switch (layers->layout->geometry) {
 	case GEOMETRY_SOURCE:
 		*raw = "CAST(_rc_g AS BLOB)";
+		return RECLOSER_OK;
+	case GEOMETRY_LOOKUP:
+		RC_TRY(join_lookup(layers, error));
+		*raw = "_rc_g";
 		return RECLOSER_OK;
 	case GEOMETRY_LON_LAT:
 		for (int i = 0; i < 2; i++)
@@ -318,8 +358,13 @@ static void geometry_faults(struct layers *layers, const char *stored)
 	const char *fault = "rc_wkb_fault(_rc_g1)";
 	const char *empty = "rc_wkb_fault(_rc_g1) = 'the geometry is empty'";
 	bool allow = spec->missing == GEOMETRY_ALLOW;
+	bool looked_up = layers->layout->geometry == GEOMETRY_LOOKUP;
+	if (!allow && looked_up)
+		add_fault(layers, "_rc_lookup IS NOT NULL", NULL, spec->column,
+		          arena_printf(arena, "%s || _rc_lookup",
+		                       sql_text(arena, arena_printf(arena, "no feature of %s for ", layers->context->lookup_input->name))));
 	if (!allow)
-		add_fault(layers, "_rc_g0 IS NULL", "geometry is missing", spec->column, NULL);
+		add_fault(layers, looked_up ? "_rc_g0 IS NULL AND _rc_lookup IS NULL" : "_rc_g0 IS NULL", "geometry is missing", spec->column, NULL);
 	add_fault(layers, allow ? arena_printf(arena, "%s IS NOT NULL AND NOT (%s)", fault, empty) : arena_printf(arena, "%s IS NOT NULL", fault),
 	          NULL, spec->column, fault);
 	add_fault(layers, arena_printf(arena, "_rc_g0 IS NOT NULL AND _rc_g1 IS NULL"),
@@ -348,7 +393,7 @@ static recloser_status geometry_layers(struct layers *layers, recloser_error *er
 	struct arena *arena = layers->arena;
 	struct layout *layout = layers->layout;
 	const struct geometry_spec *spec = &layers->context->spec->geometry;
-	if (layout->geometry == GEOMETRY_NONE || layout->geometry == GEOMETRY_LOOKUP)
+	if (layout->geometry == GEOMETRY_NONE)
 		return RECLOSER_OK;
 	const char *raw = NULL, *moved = "_rc_g0";
 	RC_TRY(geometry_raw(layers, &raw, error));
@@ -376,13 +421,6 @@ static const char *blank_sql(struct arena *arena, const char *value, const char 
 	if (strcmp(engine_type, "DOUBLE") == 0 || strcmp(engine_type, "FLOAT") == 0)
 		return arena_printf(arena, "isnan(%s)", value);
 	return "FALSE";
-}
-
-/* The engine's type of a field under its own name. */
-static const char *field_type(struct arena *arena, const struct field *field)
-{
-	bool declared = field->type != TYPE_UNSET && (field->column || through_text(field));
-	return declared ? convert_engine_type(arena, field->column, field->type) : field->raw_type;
 }
 
 static const char *identity_blank(const struct layers *layers, const struct identity *identity, const char *value)
@@ -539,7 +577,9 @@ static recloser_status final_layer(struct layers *layers, recloser_error *error)
 	for (size_t k = 0; k < layout->count; k++)
 		if (layout->fields[k].written || strings_has(&spec->partition, layout->fields[k].name))
 			text_addf(&out, ", %s", sql_name(arena, layout->fields[k].name));
-	if (layout->geometry != GEOMETRY_NONE && layout->geometry != GEOMETRY_LOOKUP)
+	if (layout->geometry == GEOMETRY_LOOKUP)
+		text_add(&out, ", _rc_lookup");
+	if (layout->geometry != GEOMETRY_NONE)
 		text_addf(&out, ", %s", sql_name(arena, spec->geometry.column));
 	text_addf(&out, "\nFROM (%s)", layers->sql);
 	if (layout->block->skip) {

@@ -22,6 +22,7 @@
  *   rc_linearize(BLOB) -> BLOB
  *   rc_invalid(BLOB) -> VARCHAR             GEOS' reason; NULL when valid
  *   rc_point_on_surface(BLOB) -> BLOB
+ *   rc_centroid(BLOB) -> BLOB
  *   rc_transform(BLOB, from VARCHAR, to VARCHAR) -> BLOB   PROJJSON texts; NULL when it can't be transformed
  *   rc_bbox(BLOB) -> STRUCT(xmin FLOAT, ymin FLOAT, xmax FLOAT, ymax FLOAT)   NULL for NULL and empty
  *   rc_hilbert(BLOB, minx, miny, maxx, maxy) -> UBIGINT

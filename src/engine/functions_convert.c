@@ -73,6 +73,12 @@ static void point_on_surface(duckdb_function_info info, duckdb_data_chunk input,
 	convert(geometry_point_on_surface, input, output);
 }
 
+static void centroid(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
+{
+	(void)info;
+	convert(geometry_centroid, input, output);
+}
+
 static void invalid(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
 {
 	(void)info;
@@ -166,6 +172,7 @@ const struct function functions_convert[] = {
 	{"rc_wkt_srid", wkt_srid, DUCKDB_TYPE_INTEGER, {TEXT}, NULL, NULL, NULL},
 	{"rc_linearize", linearize, BLOB, {BLOB}, NULL, NULL, NULL},
 	{"rc_point_on_surface", point_on_surface, BLOB, {BLOB}, NULL, NULL, NULL},
+	{"rc_centroid", centroid, BLOB, {BLOB}, NULL, NULL, NULL},
 	{"rc_invalid", invalid, TEXT, {BLOB}, NULL, NULL, NULL},
 	{"rc_transform", transform, BLOB, {BLOB, TEXT, TEXT}, NULL, make_passage, NULL},
 	{0},

@@ -29,6 +29,7 @@ const char *geometry_from_geojson(const char *text, size_t count, uint8_t **out,
 const char *geometry_linearize(const void *wkb, size_t count, uint8_t **out, size_t *out_count);
 const char *geometry_invalid(const void *wkb, size_t count, char *buffer, size_t size);
 const char *geometry_point_on_surface(const void *wkb, size_t count, uint8_t **out, size_t *out_count);
+const char *geometry_centroid(const void *wkb, size_t count, uint8_t **out, size_t *out_count);
 /* A transformation that several threads may use; NULL when PROJ has none. */
 struct transform;
 struct transform *transform_new(const char *from_projjson, const char *to_projjson);

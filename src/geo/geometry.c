@@ -190,15 +190,37 @@ const char *geometry_invalid(const void *wkb, size_t count, char *buffer, size_t
 	return buffer;
 }
 
-const char *geometry_point_on_surface(const void *wkb, size_t count, uint8_t **out, size_t *out_count)
+static OGRGeometryH centroid_of(OGRGeometryH shape)
+{
+	OGRGeometryH point = OGR_G_CreateGeometry(wkbPoint);
+	if (point && (OGR_G_Centroid(shape, point) != OGRERR_NONE || OGR_G_IsEmpty(point))) {
+		OGR_G_DestroyGeometry(point);
+		point = NULL;
+	}
+	return point;
+}
+
+/* One point for a geometry; takes nothing that has none. */
+static const char *point_of(const void *wkb, size_t count, OGRGeometryH (*find)(OGRGeometryH), const char *refused, uint8_t **out,
+							size_t *out_count)
 {
 	struct quiet quiet;
 	quiet_begin(&quiet);
 	OGRGeometryH shape = shape_from_wkb(wkb, count);
-	OGRGeometryH point = shape ? OGR_G_PointOnSurface(shape) : NULL;
-	const char *wrong = point ? shape_to_wkb(point, out, out_count) : "the geometry has no point on its surface";
+	OGRGeometryH point = shape ? find(shape) : NULL;
+	const char *wrong = point ? shape_to_wkb(point, out, out_count) : refused;
 	OGR_G_DestroyGeometry(point);
 	OGR_G_DestroyGeometry(shape);
 	quiet_end(&quiet);
 	return wrong;
+}
+
+const char *geometry_point_on_surface(const void *wkb, size_t count, uint8_t **out, size_t *out_count)
+{
+	return point_of(wkb, count, OGR_G_PointOnSurface, "the geometry has no point on its surface", out, out_count);
+}
+
+const char *geometry_centroid(const void *wkb, size_t count, uint8_t **out, size_t *out_count)
+{
+	return point_of(wkb, count, centroid_of, "the geometry has no centroid", out, out_count);
 }

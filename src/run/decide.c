@@ -38,6 +38,14 @@ static json_t *sources_json(struct run *run)
 		json_put_int(run->arena, source, "bytes", (int64_t)run->inputs[i].bytes);
 		json_add(run->arena, sources, source);
 	}
+	if (run->lookup) {
+		json_t *source = json_new_object(run->arena);
+		json_put_text(run->arena, source, "name", run->lookup->name);
+		json_put_text(run->arena, source, "role", "lookup");
+		json_put_text(run->arena, source, "sha256", run->lookup->sha256);
+		json_put_int(run->arena, source, "bytes", (int64_t)run->lookup->bytes);
+		json_add(run->arena, sources, source);
+	}
 	return sources;
 }
 

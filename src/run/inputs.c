@@ -101,8 +101,20 @@ static recloser_status named_files(struct run *run, struct strings *out, reclose
 	return RECLOSER_OK;
 }
 
+/* The reference layer counts as a source: rows change when it changes. */
+static recloser_status open_lookup(struct run *run, recloser_error *error)
+{
+	if (run->spec->geometry.from != GEOMETRY_LOOKUP)
+		return RECLOSER_OK;
+	struct input *lookup = arena_alloc(run->arena, sizeof *lookup);
+	RC_TRY(input_open(run->arena, spec_resolve(run->arena, run->spec, run->spec->geometry.lookup.file), NULL, lookup, error));
+	run->lookup = lookup;
+	return RECLOSER_OK;
+}
+
 recloser_status run_inputs(struct run *run, recloser_error *error)
 {
+	RC_TRY(open_lookup(run, error));
 	struct strings files = {0};
 	RC_TRY(named_files(run, &files, error));
 	run->inputs = arena_array(run->arena, files.count, sizeof *run->inputs);

@@ -27,7 +27,7 @@ static recloser_status settle_crs(struct run *run, const struct layout *layout, 
 {
 	const struct geometry_spec *geometry = &run->spec->geometry;
 	struct crs *crs = &run->context.crs;
-	if (layout->geometry == GEOMETRY_NONE || layout->geometry == GEOMETRY_LOOKUP)
+	if (layout->geometry == GEOMETRY_NONE)
 		return RECLOSER_OK;
 	if (first) {
 		const json_t *pinned = run->dataset->config ? json_object_get(run->dataset->config, "crs") : NULL;
@@ -96,7 +96,8 @@ static recloser_status start_engine(struct run *run, recloser_error *error)
 	RC_TRY(engine_open(run->arena, &options, &run->engine, error));
 	RC_TRY(functions_register(run->engine, error));
 	run->context = (struct layout_context){.engine = run->engine, .spec = run->spec, .settings = run->options->settings,
-	                                       .setting_count = run->options->setting_count};
+	                                       .setting_count = run->options->setting_count, .lookup_input = run->lookup,
+	                                       .spool = staging_directory(run->staging)};
 	/* A broken geometry in a GeoParquet file shall be a fault of its row (source/parquet.c). */
 	return engine_run(run->engine, "set up the engine", "SET GLOBAL enable_geoparquet_conversion = false", error);
 }

@@ -34,7 +34,7 @@ static json_t *words(struct arena *arena, const char *const *at, size_t count)
 	return array;
 }
 
-static const char *fingerprint_of(struct run *run, recloser_error *error, recloser_status *status)
+static const char *fingerprint_of(struct run *run)
 {
 	struct arena *arena = run->arena;
 	const recloser_load_options *options = run->options;
@@ -59,12 +59,8 @@ static const char *fingerprint_of(struct run *run, recloser_error *error, reclos
 	json_put(arena, all, "accept", words(arena, options->accept, options->accept_count));
 	json_put_text(arena, all, "from", options->backfill_from);
 	json_put_text(arena, all, "to", options->backfill_to);
-	const struct lookup *lookup = &run->spec->geometry.lookup;
-	if (run->spec->geometry.from == GEOMETRY_LOOKUP) {
-		char hex[SHA256_HEX] = "";
-		*status = sha256_file(lookup->file, hex, NULL, error);
-		json_put_text(arena, all, "lookup", hex);
-	}
+	if (run->lookup)
+		json_put_text(arena, all, "lookup", run->lookup->sha256);
 	char *hex = arena_alloc(arena, SHA256_HEX);
 	const char *text = json_compact(arena, all);
 	sha256_of(text, strlen(text), hex);
@@ -103,9 +99,7 @@ static recloser_status still_live(struct run *run, const json_t *report, bool *o
 
 recloser_status run_recall(struct run *run, recloser_error *error)
 {
-	recloser_status status = RECLOSER_OK;
-	run->fingerprint = fingerprint_of(run, error, &status);
-	RC_TRY(status);
+	run->fingerprint = fingerprint_of(run);
 	if (run->options->force || run->options->dry_run)
 		return RECLOSER_OK;
 	json_t *index, *report;

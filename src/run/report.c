@@ -156,6 +156,15 @@ json_t *run_report(struct run *run, const char *outcome)
 		json_put_int(arena, source, "bytes", (int64_t)run->inputs[i].bytes);
 		json_add(arena, sources, source);
 	}
+	if (run->lookup) {
+		json_t *source = json_new_object(arena);
+		json_put_text(arena, source, "name", run->lookup->name);
+		json_put_text(arena, source, "path", run->lookup->path);
+		json_put_text(arena, source, "role", "lookup");
+		json_put_text(arena, source, "sha256", run->lookup->sha256);
+		json_put_int(arena, source, "bytes", (int64_t)run->lookup->bytes);
+		json_add(arena, sources, source);
+	}
 	json_put(arena, report, "sources", sources);
 	json_put_text(arena, report, "quarantine", run->quarantine_path);
 	json_put_text(arena, report, "disappeared_file", run->disappeared_path);

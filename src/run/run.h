@@ -46,6 +46,7 @@ struct run {
 	const char *level;         /* of the way to the control directory, what was there before this run (dataset_level) */
 	struct input *inputs;
 	size_t input_count;
+	const struct input *lookup; /* the reference layer of `geometry: {from: {lookup: ...}}`, or NULL */
 	const char *fingerprint;   /* of everything that decides what this run does */
 	struct staging *staging;
 	struct engine *engine;

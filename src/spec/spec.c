@@ -210,6 +210,11 @@ static const char *resolve(struct arena *arena, const char *directory, const cha
 	return joined;
 }
 
+const char *spec_resolve(struct arena *arena, const struct spec *spec, const char *path)
+{
+	return resolve(arena, spec->directory, path);
+}
+
 static recloser_status check_root(const struct reader *reader, const struct node *top, const char *root)
 {
 	const char *scheme = strstr(root, "://");

@@ -251,6 +251,8 @@ recloser_status spec_read(struct arena *arena, const char *path, struct spec **o
 recloser_status spec_parse(struct arena *arena, const char *path, const char *bytes, size_t count, struct spec **out,
                            recloser_error *error) RC_CHECKED;
 
+/* A path that the spec names, as seen from the working directory. */
+const char *spec_resolve(struct arena *arena, const struct spec *spec, const char *path);
 /* The column of a block by its written name, or NULL. */
 const struct column *block_column(const struct block *block, const char *name);
 /* The name of the column that `--set` may fill, over all blocks. */
