@@ -114,6 +114,7 @@ typedef struct recloser_verify_options {
 	int64_t expect_rows;           /* negative: not asked for */
 	bool quick;                    /* sizes, times and inodes against the records; no file is read */
 	bool cold;                     /* ask the kernel to drop cached pages first, so that the disk is read */
+	const char *tag;               /* verify the versions that this tag pins, in the archive, instead of what is live; or NULL */
 } recloser_verify_options;
 
 /* Re-read live partitions and assert what their records say. Statuses: OK, FAULT, USAGE, IO. */
@@ -147,6 +148,107 @@ typedef struct recloser_demo_options {
  * Statuses: OK, FAULT when a figure is not what it has to be, and those of recloser_load. */
 RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_demo(const recloser_demo_options *options,
                                                                recloser_result **out, recloser_error *error);
+
+/* ---- versions over time ----
+ * A partition may be named whole ("iso=ercot/state=TX/month=2025-07") or by as many of its parts as make it the only one
+ * ("month=2025-07"). A version is named by its seq. */
+
+typedef struct recloser_history_options {
+	recloser_common common;
+	const char *partition;
+} recloser_history_options;
+
+/* The versions of a partition and why each came to be. Statuses: OK, USAGE, IO. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_history(const recloser_history_options *options,
+                                                                  recloser_result **out, recloser_error *error);
+
+typedef struct recloser_as_of_options {
+	recloser_common common;
+	const char *at;        /* "2026-07-31" (to the end of that day), "2026-07-31T12:00Z", both in UTC, or the name of a tag */
+	bool sql;              /* the text is a CREATE VIEW statement for DuckDB */
+	const char *directory; /* also copy the files into this directory, absent or empty, as a plain dataset tree; or NULL */
+} recloser_as_of_options;
+
+/* For every partition the version that was live then. FAULT: a version of them was pruned away, is lost, or is damaged; nothing
+ * is copied then. Statuses: OK, FAULT, USAGE, IO. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_as_of(const recloser_as_of_options *options, recloser_result **out,
+                                                                recloser_error *error);
+
+typedef struct recloser_diff_options {
+	recloser_common common;
+	const char *partition;
+	/* What to compare, older first. Each is a seq of `partition`, or "live". `a` may be another partition instead: then its
+	 * live version is the newer side. Without `b` the newer side is the live version; without `a` the older one is the version
+	 * before the live one, or else the preceding partition of the series. */
+	const char *a, *b;
+	/* A file that was not loaded is the newer side, read as a load would read it; then `b` is not used. */
+	const char *file, *source;
+	const recloser_setting *settings;
+	size_t setting_count;
+	const char *output; /* write all changes to this Parquet file; or NULL */
+	uint64_t limit;     /* rows in the result; 0: 1,000 in the JSON and 20 in the text */
+} recloser_diff_options;
+
+/* Added, removed and changed keys, and old and new value by column. Statuses: OK, FAULT (a version is not to be had), USAGE,
+ * REFUSED (the file), IO. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_diff(const recloser_diff_options *options, recloser_result **out,
+                                                               recloser_error *error);
+
+typedef struct recloser_restore_options {
+	recloser_common common;
+	const char *partition;
+	int64_t seq;
+} recloser_restore_options;
+
+/* Make the bytes of an earlier version live again, as a new version. Statuses: OK, FAULT (the version is not to be had or not
+ * what its record says), USAGE, CONFLICT, IO, UNCLEAR. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_restore(const recloser_restore_options *options,
+                                                                  recloser_result **out, recloser_error *error);
+
+typedef struct recloser_prune_options {
+	recloser_common common;
+	int64_t keep;           /* keep this many newest versions of each partition, the live one included; 0: not given */
+	const char *older_than; /* a date, or a span such as "90 days", "6 months": versions replaced before then may go; or NULL */
+	bool yes;               /* do it; otherwise it is only told */
+} recloser_prune_options;
+
+/* Remove archived versions that every given rule lets go. Live and tagged versions and those of an open commit stay; records
+ * stay, too. Statuses: OK, USAGE, CONFLICT, IO, UNCLEAR. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_prune(const recloser_prune_options *options, recloser_result **out,
+                                                                recloser_error *error);
+
+typedef struct recloser_tag_options {
+	recloser_common common;
+	const char *name; /* NULL: list the tags */
+	const char *at;   /* pin what was live then, as for recloser_as_of; NULL: what is live now */
+	bool remove;      /* take the tag away; the versions stay until they are pruned */
+} recloser_tag_options;
+
+/* Pin versions under a name, so that as-of and verify find them and prune keeps them. Statuses: OK, FAULT, USAGE, IO. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_tag(const recloser_tag_options *options, recloser_result **out,
+                                                              recloser_error *error);
+
+typedef struct recloser_why_options {
+	recloser_common common; /* spec_path may be NULL */
+	const char *file;       /* any part file, wherever it was copied to */
+	const char *root;       /* without a spec: look at all datasets of this root; NULL: of the roots above `file` and above the
+	                         * working directory */
+} recloser_why_options;
+
+/* Which version of what a file is, found by its bytes, or else by its rows. FAULT: none. Statuses: OK, FAULT, USAGE, IO. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_why(const recloser_why_options *options, recloser_result **out,
+                                                              recloser_error *error);
+
+typedef struct recloser_doctor_options {
+	recloser_common common;
+	bool quick; /* records and names only; no data file is read */
+} recloser_doctor_options;
+
+/* Advice on the grain of the partitions, what is left over or foreign, what the store guarantees, gaps in a series, drift of
+ * columns and of spelled values, keys that do not last. Changes nothing. FAULT: something is wrong with what is stored.
+ * Statuses: OK, FAULT, USAGE, IO. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_doctor(const recloser_doctor_options *options, recloser_result **out,
+                                                                 recloser_error *error);
 
 /* "0.1.0" and "v1.5.6". */
 RECLOSER_API const char *recloser_version(void);

@@ -199,6 +199,35 @@ static recloser_status look_deep(struct dataset *dataset, struct arena *arena, s
 	return RECLOSER_OK;
 }
 
+recloser_status recover_look(struct dataset *dataset, struct arena *arena, struct recovery *out, recloser_error *error)
+{
+	if (dataset->bucket)
+		return object_recover_look(dataset, arena, out, error);
+	memset(out, 0, sizeof *out);
+	return look_deep(dataset, arena, out, error);
+}
+
+recloser_status commit_open_entries(struct dataset *dataset, struct arena *arena, json_t **out, recloser_error *error)
+{
+	if (dataset->bucket)
+		return object_open_entries(dataset, arena, out, error);
+	int64_t number;
+	json_t *plan = NULL;
+	struct fs_stat stat;
+	bool there;
+	*out = NULL;
+	RC_TRY(commits_newest(dataset, arena, &number, error));
+	if (number > 0)
+		RC_TRY(file_read_json(dataset, arena, path_commit(dataset, arena, number), &plan, error));
+	const char *run = plan ? json_get_text(plan, "run") : NULL;
+	if (!run)
+		return RECLOSER_OK;
+	RC_TRY(file_look(dataset, path_staging(dataset, arena, run), &stat, &there, error));
+	if (there)
+		*out = json_object_get(plan, "entries");
+	return RECLOSER_OK;
+}
+
 /* ---- together ---- */
 
 /* Holds the lock for `work` if it is free. Somebody who holds it is about to finish what is open, or will when it ends. */

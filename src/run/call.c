@@ -4,14 +4,16 @@
 #include "base/hive.h"
 #include "engine/functions.h"
 
-static recloser_status guarded(struct arena *arena, call_work *work, const void *options, recloser_result **out, recloser_error *error)
+static recloser_status guarded(struct arena *arena, call_work *work, const void *options, bool writes, recloser_result **out,
+                               recloser_error *error)
 {
 	if (setjmp(*arena_guard(arena)) == 0)
 		return work(arena, options, out, error);
-	return error_set(error, RECLOSER_IO, "memory", "out of memory");
+	error_set(error, writes ? RECLOSER_UNCLEAR : RECLOSER_IO, "memory", "out of memory");
+	return writes ? error_hint(error, "what was decided stands: run again, the next command finishes it") : RECLOSER_IO;
 }
 
-recloser_status call_run(call_work *work, const void *options, recloser_result **out, recloser_error *error)
+static recloser_status in_arena(call_work *work, const void *options, bool writes, recloser_result **out, recloser_error *error)
 {
 	recloser_error own;
 	recloser_error *told = error ? error : &own;
@@ -21,9 +23,19 @@ recloser_status call_run(call_work *work, const void *options, recloser_result *
 	struct arena *arena = arena_new(NULL);
 	if (!arena)
 		return error_set(told, RECLOSER_IO, "memory", "out of memory");
-	recloser_status status = guarded(arena, work, options, out, told);
+	recloser_status status = guarded(arena, work, options, writes, out, told);
 	arena_free(arena);
 	return status;
+}
+
+recloser_status call_run(call_work *work, const void *options, recloser_result **out, recloser_error *error)
+{
+	return in_arena(work, options, false, out, error);
+}
+
+recloser_status call_run_writing(call_work *work, const void *options, recloser_result **out, recloser_error *error)
+{
+	return in_arena(work, options, true, out, error);
 }
 
 recloser_status call_dataset(struct arena *arena, const struct spec *spec, struct dataset **out, recloser_error *error)

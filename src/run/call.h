@@ -10,6 +10,8 @@
 
 typedef recloser_status call_work(struct arena *arena, const void *options, recloser_result **out, recloser_error *error);
 recloser_status call_run(call_work *work, const void *options, recloser_result **out, recloser_error *error) RC_CHECKED;
+/* For work that changes something: memory that runs out leaves it RECLOSER_UNCLEAR how far that came. */
+recloser_status call_run_writing(call_work *work, const void *options, recloser_result **out, recloser_error *error) RC_CHECKED;
 
 /* The dataset of a spec, on a file system or in a bucket. */
 recloser_status call_dataset(struct arena *arena, const struct spec *spec, struct dataset **out, recloser_error *error) RC_CHECKED;

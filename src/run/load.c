@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "commit/commit.h"
+#include "history/history.h"
 #include "report/result.h"
 #include "run/call.h"
 #include "run/run.h"
@@ -58,6 +59,15 @@ static recloser_status refuse_nothing_left(const struct run *run, recloser_error
 	return error_hint(error, "nothing was changed; an empty load replaces nothing, and --allow-empty says that it is meant");
 }
 
+/* Before the commit: a version whose sources are to be kept is never live without them. */
+static recloser_status archive_sources(struct run *run, recloser_error *error)
+{
+	for (size_t i = 0; i < run->input_count && run->spec->archive_sources; i++)
+		RC_TRY(source_archive(run->dataset, run->arena, run->inputs[i].read_path, run->inputs[i].sha256,
+		                      staging_directory(run->staging), error));
+	return RECLOSER_OK;
+}
+
 static recloser_status steps(struct run *run, recloser_error *error)
 {
 	RC_TRY(open_dataset(run, error));                      /* 1 */
@@ -72,6 +82,8 @@ static recloser_status steps(struct run *run, recloser_error *error)
 	RC_TRY(run_stage(run, error));                         /* 6, 7 */
 	if (run->options->dry_run)
 		return RECLOSER_OK;
+	if (anything_to_write(run))
+		RC_TRY(archive_sources(run, error));
 	if (anything_to_write(run) || run->batch->quarantined)
 		RC_TRY(run_commit(run, error));                    /* 8 */
 	return RECLOSER_OK;

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Spelled values that drift: a fuel code that was OTH and is BAT for one month. Only columns with few values are looked at; a
+ * value that is new, or gone, is followed through the keys that both publications have to the value that these rows had, or
+ * got. Where it is mostly one, the code was respelled; otherwise the world has changed, and it is only counted. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "history/doctor.h"
+
+enum { FEW_VALUES = 40, LEAST_ROWS = 3 };
+
+static const char *table_of(struct arena *arena, const char *file)
+{
+	return arena_printf(arena, "read_parquet(%s, hive_partitioning = false)", sql_text(arena, file));
+}
+
+static bool is_identity(const struct spec *spec, const char *name)
+{
+	for (size_t i = 0; i < spec->identity_count; i++)
+		if (spec->identity[i].column && strcmp(spec->identity[i].column, name) == 0)
+			return true;
+	return false;
+}
+
+/* Text columns that both have, with few values in both. */
+static recloser_status few_valued(struct doctor *doctor, const char *older, const char *newer, struct strings *out, recloser_error *error)
+{
+	struct history *h = doctor->h;
+	struct arena *arena = h->arena;
+	struct rows left, right, counts;
+	struct strings names = {0};
+	RC_TRY(engine_describe(h->engine, arena, arena_printf(arena, "SELECT * FROM %s", older), &left, error));
+	RC_TRY(engine_describe(h->engine, arena, arena_printf(arena, "SELECT * FROM %s", newer), &right, error));
+	struct text calls = text_on(arena);
+	for (size_t i = 0; i < left.row_count; i++) {
+		const char *name = rows_at(&left, i, 0);
+		bool both = false;
+		for (size_t k = 0; k < right.row_count && !both; k++)
+			both = strcmp(rows_at(&right, k, 0), name) == 0 && strcmp(rows_at(&right, k, 1), "VARCHAR") == 0;
+		if (!both || strcmp(rows_at(&left, i, 1), "VARCHAR") != 0 || strcmp(name, h->spec->key_column) == 0 ||
+		    strings_has(&h->spec->partition, name) || is_identity(h->spec, name))
+			continue;
+		strings_add(arena, &names, name);
+		text_addf(&calls, "%sapprox_count_distinct(%s)", calls.length ? ", " : "", sql_name(arena, name));
+	}
+	if (names.count == 0)
+		return RECLOSER_OK;
+	RC_TRY(engine_query(h->engine, arena, "count spelled values", arena_printf(arena, "SELECT %s FROM %s UNION ALL SELECT %s FROM %s", calls.at,
+	    older, calls.at, newer), &counts, error));
+	for (size_t i = 0; i < names.count; i++)
+		if (rows_int(&counts, 0, i) <= FEW_VALUES && rows_int(&counts, 1, i) <= FEW_VALUES && rows_int(&counts, 0, i) + rows_int(&counts, 1, i) > 0)
+			strings_add(arena, out, names.at[i]);
+	return RECLOSER_OK;
+}
+
+/* For each value that is in `here` and not in `there`: its rows, and the value that most of them have over there. */
+static const char *strange(struct doctor *doctor, const char *name, const char *way, const char *here, const char *there)
+{
+	struct arena *arena = doctor->h->arena;
+	const char *key = sql_name(arena, doctor->h->spec->key_column), *column = sql_name(arena, name);
+	return arena_printf(arena,
+	    "SELECT %s AS name, '%s' AS way, value, CAST(sum(n) AS BIGINT) AS rows, arg_max(other, n) FILTER (WHERE other IS NOT NULL) AS mostly,\n"
+	    "  CAST(max(n) FILTER (WHERE other IS NOT NULL) AS BIGINT) AS many FROM (\n"
+	    "  SELECT h.%s AS value, t.%s AS other, count(*) AS n FROM %s h LEFT JOIN %s t ON h.%s = t.%s\n"
+	    "  WHERE h.%s IS NOT NULL AND h.%s NOT IN (SELECT %s FROM %s WHERE %s IS NOT NULL) GROUP BY ALL) GROUP BY value",
+	    sql_text(arena, name), way, column, column, here, there, key, key, column, column, column, there, column);
+}
+
+static void tell(struct doctor *doctor, const struct pair *pair, const struct rows *rows, size_t i)
+{
+	const char *name = rows_at(rows, i, 0), *value = rows_at(rows, i, 2), *mostly = rows_at(rows, i, 4);
+	bool fresh = strcmp(rows_at(rows, i, 1), "new") == 0;
+	int64_t count = rows_int(rows, i, 3), many = rows_int(rows, i, 5);
+	const char *hint = arena_printf(doctor->h->arena, "if they mean the same: columns: {%s: {map: {%s: %s}}}", name, fresh ? value : mostly ? mostly : "",
+	                                fresh ? mostly ? mostly : "" : value);
+	if (mostly && many >= LEAST_ROWS && many * 2 > count) {
+		if (fresh)
+			doctor_say(doctor, "drift", FINDING_ADVICE, hint, "%s: \"%s\" is new in %s; %" PRId64 " of its %" PRId64 " rows were \"%s\" in %s", name,
+			           value, pair->newer, many, count, mostly, pair->older);
+		else
+			doctor_say(doctor, "drift", FINDING_ADVICE, hint, "%s: \"%s\" is gone in %s; %" PRId64 " of its %" PRId64 " rows became \"%s\"", name, value,
+			           pair->newer, many, count, mostly);
+		return;
+	}
+	doctor_say(doctor, "values", FINDING_FACT, NULL, "%s: \"%s\" is %s in %s (%" PRId64 " row%s)", name, value, fresh ? "new" : "gone", pair->newer,
+	           count, count == 1 ? "" : "s");
+}
+
+recloser_status doctor_values(struct doctor *doctor, const struct pair *pair, recloser_error *error)
+{
+	struct history *h = doctor->h;
+	const char *older = table_of(h->arena, pair->older_file), *newer = table_of(h->arena, pair->newer_file);
+	struct strings names = {0};
+	struct text sql = text_on(h->arena);
+	struct rows rows;
+	RC_TRY(few_valued(doctor, older, newer, &names, error));
+	for (size_t i = 0; i < names.count; i++)
+		text_addf(&sql, "%s%s\nUNION ALL %s", i ? "\nUNION ALL " : "", strange(doctor, names.at[i], "new", newer, older),
+		          strange(doctor, names.at[i], "gone", older, newer));
+	if (names.count == 0)
+		return RECLOSER_OK;
+	RC_TRY(engine_query(h->engine, h->arena, "compare spelled values", arena_printf(h->arena, "SELECT * FROM (%s) ORDER BY name, way DESC, rows DESC, value",
+	    sql.at), &rows, error));
+	for (size_t i = 0; i < rows.row_count; i++)
+		tell(doctor, pair, &rows, i);
+	return RECLOSER_OK;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Partitions that follow each other: `series: month` in a spec. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hive.h"
+#include "history/history.h"
+
+static bool number(const char *text, size_t count, int64_t *out)
+{
+	*out = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		*out = *out * 10 + (text[i] - '0');
+	}
+	return true;
+}
+
+enum series_kind series_value(const char *value, int64_t *ordinal)
+{
+	int64_t year, part, time;
+	size_t length = strlen(value);
+	if (length < 4 || !number(value, 4, &year))
+		return SERIES_NONE;
+	if (length == 4) {
+		*ordinal = year;
+		return SERIES_YEAR;
+	}
+	if (length == 7 && value[4] == '-' && value[5] == 'Q' && value[6] >= '1' && value[6] <= '4') {
+		*ordinal = year * 4 + (value[6] - '1');
+		return SERIES_QUARTER;
+	}
+	if (length == 7 && value[4] == '-' && number(value + 5, 2, &part) && part >= 1 && part <= 12) {
+		*ordinal = year * 12 + part - 1;
+		return SERIES_MONTH;
+	}
+	if (length == 10 && when_begin(value, &time)) {
+		*ordinal = time / (86400 * (int64_t)1000000);
+		return SERIES_DAY;
+	}
+	return SERIES_NONE;
+}
+
+const char *series_text(struct arena *arena, enum series_kind kind, int64_t ordinal)
+{
+	if (kind == SERIES_YEAR)
+		return arena_printf(arena, "%04lld", (long long)ordinal);
+	if (kind == SERIES_QUARTER)
+		return arena_printf(arena, "%04lld-Q%lld", (long long)(ordinal / 4), (long long)(ordinal % 4 + 1));
+	if (kind == SERIES_MONTH)
+		return arena_printf(arena, "%04lld-%02lld", (long long)(ordinal / 12), (long long)(ordinal % 12 + 1));
+	return arena_printf(arena, "%.10s", clock_text(arena, ordinal * 86400 * 1000000));
+}
+
+/* ---- lines ---- */
+
+struct member {
+	const char *group, *partition, *value;
+};
+
+static int by_group(const void *one, const void *other)
+{
+	const struct member *a = one, *b = other;
+	int order = strcmp(a->group, b->group);
+	return order ? order : strcmp(a->value, b->value);
+}
+
+static const char *without(struct arena *arena, const struct strings *columns, const char *const *values, size_t left_out)
+{
+	struct strings names = {0}, rest = {0};
+	for (size_t i = 0; i < columns->count; i++)
+		if (i != left_out) {
+			strings_add(arena, &names, columns->at[i]);
+			strings_add(arena, &rest, values[i]);
+		}
+	return partition_path(arena, &names, rest.at);
+}
+
+static size_t series_index(const struct spec *spec)
+{
+	size_t at = 0;
+	while (at < spec->partition.count && !(spec->series && strcmp(spec->partition.at[at], spec->series) == 0))
+		at++;
+	return at;
+}
+
+recloser_status series_lines(struct dataset *dataset, struct arena *arena, const struct spec *spec, struct line **out,
+                             size_t *count, recloser_error *error)
+{
+	struct strings all = {0};
+	size_t series = series_index(spec), members = 0;
+	RC_TRY(ledger_partitions(dataset, arena, &all, error));
+	struct member *at = arena_array(arena, all.count + 1, sizeof *at);
+	for (size_t i = 0; i < all.count; i++) {
+		const char **values = partition_values(arena, &spec->partition, all.at[i]);
+		if (!values)
+			continue; /* of an earlier partitioning */
+		bool in_series = series < spec->partition.count;
+		at[members++] = (struct member){in_series ? without(arena, &spec->partition, values, series) : all.at[i], all.at[i],
+		                                in_series ? values[series] : ""};
+	}
+	if (members)
+		qsort(at, members, sizeof *at, by_group);
+	*out = arena_array(arena, members + 1, sizeof **out);
+	*count = 0;
+	for (size_t i = 0; i < members; i++) {
+		if (i == 0 || strcmp(at[i].group, at[i - 1].group) != 0) {
+			(*out)[(*count)++] = (struct line){.group = at[i].group, .partitions = arena_array(arena, members - i, sizeof(char *)),
+			                                   .values = arena_array(arena, members - i, sizeof(char *))};
+		}
+		struct line *line = &(*out)[*count - 1];
+		line->partitions[line->count] = at[i].partition;
+		line->values[line->count++] = at[i].value;
+	}
+	return RECLOSER_OK;
+}
+
+/* ---- gaps ---- */
+
+static int by_number(const void *one, const void *other)
+{
+	int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
+	return (a > b) - (a < b);
+}
+
+/* The commonest distance between neighbours, the smaller one when two are as common. */
+static int64_t usual_step(struct arena *arena, const int64_t *at, size_t count)
+{
+	int64_t *steps = arena_array(arena, count, sizeof *steps), best = 1;
+	size_t best_count = 0;
+	for (size_t i = 1; i < count; i++)
+		steps[i - 1] = at[i] - at[i - 1];
+	qsort(steps, count - 1, sizeof *steps, by_number);
+	for (size_t i = 0, run = 0; i + 1 < count; i++) {
+		run = i > 0 && steps[i] == steps[i - 1] ? run + 1 : 1;
+		if (run > best_count && steps[i] > 0) {
+			best_count = run;
+			best = steps[i];
+		}
+	}
+	return best;
+}
+
+void series_gaps(struct arena *arena, const struct line *line, struct strings *out)
+{
+	enum { MOST = 1000 };
+	int64_t *at = arena_array(arena, line->count + 1, sizeof *at);
+	enum series_kind kind = SERIES_NONE;
+	for (size_t i = 0; i < line->count; i++) {
+		enum series_kind its = series_value(line->values[i], &at[i]);
+		if (its == SERIES_NONE || (i > 0 && its != kind))
+			return; /* not a calendar that is known here */
+		kind = its;
+	}
+	if (line->count < 2)
+		return;
+	qsort(at, line->count, sizeof *at, by_number);
+	int64_t step = usual_step(arena, at, line->count);
+	for (size_t i = 1; i < line->count; i++)
+		for (int64_t value = at[i - 1] + step; value < at[i] && out->count < MOST; value += step)
+			strings_add(arena, out, series_text(arena, kind, value));
+}
