@@ -144,8 +144,16 @@ recloser_status object_version_file(struct dataset *dataset, struct arena *arena
 									const char **path, recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
+	struct object_part *part = object_part(dataset, record->partition);
 	struct bucket_listing what = {0};
 	struct bucket_page page;
+	bool moved = true;
+	if (part->looked && part->there && part->state == LIVE_SOUND && part->number == record->seq)
+		RC_TRY(object_download(dataset, part, &moved, error));
+	if (!moved && strcmp(part->file_sha256, record->sha256) == 0) {
+		*path = part->file;
+		return RECLOSER_OK;
+	}
 	what.prefix = object_key(dataset, path_control(dataset, arena, object_archive_name(arena, record, "")));
 	enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
 	if (answer != BUCKET_DONE)

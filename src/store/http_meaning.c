@@ -60,7 +60,7 @@ static enum bucket_answer skewed(const struct http_answer *answer, const char *w
 static enum bucket_answer refused(struct arena *arena, const struct http_answer *answer, const char *code, const char *doing,
 								  const char *where, recloser_error *error)
 {
-	const char *message = element(arena, answer, "Error.Message");
+	const char *message = element(arena, answer, "=Error.Message");
 	if (strcmp(code, "RequestTimeTooSkewed") == 0)
 		return skewed(answer, where, error);
 	for (size_t i = 0; i < sizeof known_codes / sizeof *known_codes; i++)
@@ -85,10 +85,11 @@ static enum bucket_answer refused(struct arena *arena, const struct http_answer 
 enum bucket_answer http_meaning(struct arena *arena, const struct http_answer *answer, const char *doing, const char *where,
 								bool conditional, recloser_error *error)
 {
-	const char *code = *answer->code ? arena_strdup(arena, answer->code) : element(arena, answer, "Error.Code");
+	const char *code = *answer->code ? arena_strdup(arena, answer->code) : element(arena, answer, "=Error.Code");
 	switch (answer->status) {
 	case 404:
-		if (strcmp(code, "NoSuchBucket") != 0 && strcmp(code, "ContainerNotFound") != 0)
+		/* Some servers answer 404 to a key they do not know. An answer without a code is one to HEAD. */
+		if (!*code || strcmp(code, "NoSuchKey") == 0 || strcmp(code, "BlobNotFound") == 0 || strcmp(code, "NotFound") == 0)
 			return BUCKET_ABSENT;
 		break;
 	case 304: /* of a GET with a condition, where a server mixes the two up */

@@ -41,6 +41,21 @@ static const char *signature_of(struct arena *arena, const struct sigv4_dialect 
 	return hex;
 }
 
+/* By name alone: "x-amz-copy-source" comes before "x-amz-copy-source-if-match", though ':' does not come before '-'. */
+static void sort_by_name(struct strings *headers)
+{
+	for (size_t i = 1; i < headers->count; i++)
+		for (size_t k = i; k > 0; k--) {
+			const char *one = headers->at[k - 1], *other = headers->at[k];
+			size_t first = strcspn(one, ":"), second = strcspn(other, ":");
+			int order = memcmp(one, other, first < second ? first : second);
+			if (order < 0 || (order == 0 && first <= second))
+				break;
+			headers->at[k - 1] = other;
+			headers->at[k] = one;
+		}
+}
+
 /* The headers under the signature, in the order of their names: host comes before x-. */
 static struct strings signed_headers(struct arena *arena, const struct sigv4_dialect *dialect, const struct sigv4_key *key,
 									 const struct sigv4_request *request, const char *moment)
@@ -55,7 +70,7 @@ static struct strings signed_headers(struct arena *arena, const struct sigv4_dia
 		if (key->token)
 			strings_add(arena, &own, arena_printf(arena, "%ssecurity-token: %s", dialect->header, key->token));
 	}
-	strings_sort(&own);
+	sort_by_name(&own);
 	for (size_t i = 0; i < own.count; i++)
 		strings_add(arena, &out, own.at[i]);
 	return out;
