@@ -17,6 +17,7 @@ static int run(const struct command *self, int argc, char **argv)
 		{"quick", 0, OPTION_FLAG, &verify.quick, NULL, "compare sizes, times and inodes only; no file is read"},
 		{"cold", 0, OPTION_FLAG, &verify.cold, NULL,
 		 "drop the files' cached pages first, so that what is read comes from the disk"},
+		{"tag", 0, OPTION_TEXT, &verify.tag, "NAME", "verify the versions that this tag pins, in the archive, instead of what is live"},
 		ENGINE_OPTIONS(common),
 		OUTPUT_OPTIONS(common),
 		OPTIONS_END,

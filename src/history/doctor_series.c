@@ -135,7 +135,8 @@ static recloser_status publications(struct doctor *doctor, const struct line *li
 		if (!newest)
 			continue;
 		publication->record = h->spec->series ? newest : versions.at[i];
-		publication->label = h->spec->series ? partition_shown(line->partitions[i])
+		publication->label = h->spec->series && doctor->line_count == 1 ? arena_printf(h->arena, "%s=%s", h->spec->series, line->values[i])
+		                     : h->spec->series ? line->partitions[i]
 		                                     : arena_printf(h->arena, "%s seq %" PRId64, partition_shown(line->partitions[0]), publication->record->seq);
 		if (!doctor->quick)
 			RC_TRY(version_find(h->dataset, h->arena, publication->record, newest, &publication->file, error));

@@ -7,7 +7,7 @@
 
 #include "history/doctor.h"
 
-enum { FEW_VALUES = 40, LEAST_ROWS = 3 };
+enum { FEW_VALUES = 40, ROWS_A_VALUE = 5, LEAST_ROWS = 3, VALUES_SHOWN = 8 };
 
 static const char *table_of(struct arena *arena, const char *file)
 {
@@ -22,7 +22,14 @@ static bool is_identity(const struct spec *spec, const char *name)
 	return false;
 }
 
-/* Text columns that both have, with few values in both. */
+/* Few values, and each of many rows: a code, not a date or a name that happens to be rare. */
+static bool is_code(const struct rows *counts, size_t row, size_t column)
+{
+	int64_t values = rows_int(counts, row, 2 * column), rows = rows_int(counts, row, 2 * column + 1);
+	return values <= FEW_VALUES && rows >= values * ROWS_A_VALUE;
+}
+
+/* Text columns that both have, and that are codes in both. */
 static recloser_status few_valued(struct doctor *doctor, const char *older, const char *newer, struct strings *out, recloser_error *error)
 {
 	struct history *h = doctor->h;
@@ -41,14 +48,14 @@ static recloser_status few_valued(struct doctor *doctor, const char *older, cons
 		    strings_has(&h->spec->partition, name) || is_identity(h->spec, name))
 			continue;
 		strings_add(arena, &names, name);
-		text_addf(&calls, "%sapprox_count_distinct(%s)", calls.length ? ", " : "", sql_name(arena, name));
+		text_addf(&calls, "%sapprox_count_distinct(%s), count(%s)", calls.length ? ", " : "", sql_name(arena, name), sql_name(arena, name));
 	}
 	if (names.count == 0)
 		return RECLOSER_OK;
 	RC_TRY(engine_query(h->engine, arena, "count spelled values", arena_printf(arena, "SELECT %s FROM %s UNION ALL SELECT %s FROM %s", calls.at,
 	    older, calls.at, newer), &counts, error));
 	for (size_t i = 0; i < names.count; i++)
-		if (rows_int(&counts, 0, i) <= FEW_VALUES && rows_int(&counts, 1, i) <= FEW_VALUES && rows_int(&counts, 0, i) + rows_int(&counts, 1, i) > 0)
+		if (is_code(&counts, 0, i) && is_code(&counts, 1, i) && rows_int(&counts, 0, 2 * i) + rows_int(&counts, 1, 2 * i) > 0)
 			strings_add(arena, out, names.at[i]);
 	return RECLOSER_OK;
 }
@@ -66,24 +73,43 @@ static const char *strange(struct doctor *doctor, const char *name, const char *
 	    sql_text(arena, name), way, column, column, here, there, key, key, column, column, column, there, column);
 }
 
-static void tell(struct doctor *doctor, const struct pair *pair, const struct rows *rows, size_t i)
+/* Most of its rows had, or got, one other value: the same thing under another name. */
+static bool respelled(const struct rows *rows, size_t i)
+{
+	return rows_at(rows, i, 4) && rows_int(rows, i, 5) >= LEAST_ROWS && rows_int(rows, i, 5) * 2 > rows_int(rows, i, 3);
+}
+
+static void tell_respelled(struct doctor *doctor, const struct pair *pair, const struct rows *rows, size_t i)
 {
 	const char *name = rows_at(rows, i, 0), *value = rows_at(rows, i, 2), *mostly = rows_at(rows, i, 4);
 	bool fresh = strcmp(rows_at(rows, i, 1), "new") == 0;
 	int64_t count = rows_int(rows, i, 3), many = rows_int(rows, i, 5);
-	const char *hint = arena_printf(doctor->h->arena, "if they mean the same: columns: {%s: {map: {%s: %s}}}", name, fresh ? value : mostly ? mostly : "",
-	                                fresh ? mostly ? mostly : "" : value);
-	if (mostly && many >= LEAST_ROWS && many * 2 > count) {
-		if (fresh)
-			doctor_say(doctor, "drift", FINDING_ADVICE, hint, "%s: \"%s\" is new in %s; %" PRId64 " of its %" PRId64 " rows were \"%s\" in %s", name,
-			           value, pair->newer, many, count, mostly, pair->older);
-		else
-			doctor_say(doctor, "drift", FINDING_ADVICE, hint, "%s: \"%s\" is gone in %s; %" PRId64 " of its %" PRId64 " rows became \"%s\"", name, value,
-			           pair->newer, many, count, mostly);
-		return;
+	const char *hint = arena_printf(doctor->h->arena, "if they mean the same: columns: {%s: {map: {%s: %s}}}", name, fresh ? value : mostly,
+	                                fresh ? mostly : value);
+	if (fresh)
+		doctor_say(doctor, "drift", FINDING_ADVICE, hint, "%s: \"%s\" is new in %s; %" PRId64 " of its %" PRId64 " rows were \"%s\" in %s", name,
+		           value, pair->newer, many, count, mostly, pair->older);
+	else
+		doctor_say(doctor, "drift", FINDING_ADVICE, hint, "%s: \"%s\" is gone in %s; %" PRId64 " of its %" PRId64 " rows became \"%s\"", name, value,
+		           pair->newer, many, count, mostly);
+}
+
+/* The rows from `first` on that are of one column and go one way, but for those that were respelled, in one sentence. */
+static size_t tell_rest(struct doctor *doctor, const struct pair *pair, const struct rows *rows, size_t first)
+{
+	struct text values = text_on(doctor->h->arena);
+	size_t i = first, said = 0;
+	for (; i < rows->row_count && strcmp(rows_at(rows, i, 0), rows_at(rows, first, 0)) == 0 &&
+	       strcmp(rows_at(rows, i, 1), rows_at(rows, first, 1)) == 0; i++) {
+		if (respelled(rows, i))
+			tell_respelled(doctor, pair, rows, i);
+		else if (said++ < VALUES_SHOWN)
+			text_addf(&values, "%s\"%s\" (%s)", said > 1 ? ", " : "", rows_at(rows, i, 2), rows_at(rows, i, 3));
 	}
-	doctor_say(doctor, "values", FINDING_FACT, NULL, "%s: \"%s\" is %s in %s (%" PRId64 " row%s)", name, value, fresh ? "new" : "gone", pair->newer,
-	           count, count == 1 ? "" : "s");
+	if (said)
+		doctor_say(doctor, "values", FINDING_FACT, NULL, "%s: %s in %s, with rows: %s%s", rows_at(rows, first, 0), rows_at(rows, first, 1),
+		           pair->newer, values.at, said > VALUES_SHOWN ? " ..." : "");
+	return i;
 }
 
 recloser_status doctor_values(struct doctor *doctor, const struct pair *pair, recloser_error *error)
@@ -101,7 +127,7 @@ recloser_status doctor_values(struct doctor *doctor, const struct pair *pair, re
 		return RECLOSER_OK;
 	RC_TRY(engine_query(h->engine, h->arena, "compare spelled values", arena_printf(h->arena, "SELECT * FROM (%s) ORDER BY name, way DESC, rows DESC, value",
 	    sql.at), &rows, error));
-	for (size_t i = 0; i < rows.row_count; i++)
-		tell(doctor, pair, &rows, i);
+	for (size_t i = 0; i < rows.row_count;)
+		i = tell_rest(doctor, pair, &rows, i);
 	return RECLOSER_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "history/history.h"
 #include "partition/part.h"
 #include "report/result.h"
 #include "run/call.h"
@@ -115,6 +116,53 @@ static recloser_status verify_one(struct verifying *v, const char *partition, re
 	return RECLOSER_OK;
 }
 
+/* ---- what a tag pins ---- */
+
+static recloser_status verify_pinned(struct verifying *v, const struct moment_version *version, recloser_error *error)
+{
+	const struct record *record = version->record;
+	struct strings faults = {0};
+	const char *file;
+	if (!version->file)
+		strings_add(v->arena, &faults, arena_printf(v->arena, "seq %" PRId64 " is not to be had: %s", record->seq, version->lost));
+	else if (v->engine) {
+		RC_TRY(version_file(v->dataset, v->arena, record, &file, error));
+		RC_TRY(read_back(v, record, file, &faults, error));
+	}
+	v->rows += record->rows;
+	v->bytes += record->bytes;
+	note(v, record, record->partition, &faults);
+	return RECLOSER_OK;
+}
+
+static recloser_status verify_tagged(struct verifying *v, const struct strings *wanted, recloser_error *error)
+{
+	struct tag *tag;
+	struct moment moment;
+	RC_TRY(tag_read(v->dataset, v->arena, v->options->tag, &tag, error));
+	if (!tag) {
+		error_set(error, RECLOSER_USAGE, "tag.unknown", "there is no tag %s", v->options->tag);
+		return error_hint(error, "recloser tag %s --list", v->spec->path);
+	}
+	RC_TRY(as_of_select(v->dataset, v->arena, v->options->tag, &moment, error));
+	for (size_t i = 0; i < moment.count; i++)
+		if (strings_has(wanted, moment.at[i].record->partition))
+			RC_TRY(verify_pinned(v, &moment.at[i], error));
+	return RECLOSER_OK;
+}
+
+static recloser_status verify_live(struct verifying *v, const struct strings *partitions, recloser_error *error)
+{
+	const recloser_common *common = &v->options->common;
+	for (size_t i = 0; i < partitions->count; i++) {
+		if (common->progress)
+			common->progress(common->progress_arg, &(recloser_progress){.phase = "verify", .partitions = i,
+			    .partitions_total = partitions->count});
+		RC_TRY(verify_one(v, partitions->at[i], error));
+	}
+	return RECLOSER_OK;
+}
+
 static recloser_status verify(struct arena *arena, const void *given, recloser_result **out, recloser_error *error)
 {
 	struct verifying v = {.arena = arena, .options = given, .text = text_on(arena)};
@@ -125,13 +173,11 @@ static recloser_status verify(struct arena *arena, const void *given, recloser_r
 	if (!v.options->quick)
 		RC_TRY(call_engine(arena, &v.options->common, &v.engine, error));
 	v.partitions = json_new_array(arena);
-	text_addf(&v.text, "%s  %zu partition%s\n", v.spec->dataset, partitions.count, partitions.count == 1 ? "" : "s");
-	for (size_t i = 0; i < partitions.count; i++) {
-		if (v.options->common.progress)
-			v.options->common.progress(v.options->common.progress_arg, &(recloser_progress){.phase = "verify", .partitions = i,
-			    .partitions_total = partitions.count});
-		RC_TRY(verify_one(&v, partitions.at[i], error));
-	}
+	if (v.options->tag)
+		text_addf(&v.text, "%s  tag %s\n", v.spec->dataset, v.options->tag);
+	else
+		text_addf(&v.text, "%s  %zu partition%s\n", v.spec->dataset, partitions.count, partitions.count == 1 ? "" : "s");
+	RC_TRY(v.options->tag ? verify_tagged(&v, &partitions, error) : verify_live(&v, &partitions, error));
 	if (v.options->expect_rows >= 0 && (uint64_t)v.options->expect_rows != v.rows) {
 		text_addf(&v.text, "  %" PRIu64 " rows, %" PRId64 " expected\n", v.rows, v.options->expect_rows);
 		v.faults++;
@@ -142,6 +188,8 @@ static recloser_status verify(struct arena *arena, const void *given, recloser_r
 	json_t *json = json_new_object(arena);
 	json_put_text(arena, json, "dataset", v.spec->dataset);
 	json_put_text(arena, json, "outcome", v.faults ? "fault" : "sound");
+	if (v.options->tag)
+		json_put_text(arena, json, "tag", v.options->tag);
 	json_put_int(arena, json, "rows", (int64_t)v.rows);
 	json_put_int(arena, json, "bytes", (int64_t)v.bytes);
 	json_put_int(arena, json, "faults", (int64_t)v.faults);
