@@ -175,6 +175,8 @@ static recloser_status not_there(struct arena *arena, const struct layout *layou
 	const char *delimiter = other_delimiter(layout);
 	if (delimiter)
 		return error_hint(error, "the columns seem to be separated by another sign: csv: {delimiter: %s}", delimiter);
+	if (names.count == (source->facts.geometry_column >= 0))
+		return error_hint(error, "the source has no columns but its geometry: it may be empty");
 	if (near)
 		return error_hint(error, "did the publisher rename it to \"%s\"? then write %s: {from: [%s, \"%s\"]}", near, dataset_column, first, near);
 	return error_hint(error, "name the column with `from:`, or say `optional: true` if it may be absent");
