@@ -82,6 +82,7 @@ static recloser_status check_settings(const struct run *run, recloser_error *err
 		if (!spec_takes_setting(run->spec, run->options->settings[i].column)) {
 			error_set(error, RECLOSER_USAGE, "set.unknown", "--set %s: the spec has no column that takes its value from the caller",
 			          run->options->settings[i].column);
+			error_where(error, "%s", run->spec->path);
 			return error_hint(error, "declare it: columns: {%s: {set: required}}", run->options->settings[i].column);
 		}
 	return RECLOSER_OK;

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of `load` and the fields of a spec that decide what becomes of rows: what is written, counted, refused and said."""
+import json
+
+from loading import Loading
+from support import HELD, IO, OK, REFUSED, USAGE, main, recloser, sha256
+
+HEAD = "queue_id,state,month,capacity_mw,published_at,lon,lat\n"
+TX, NM = "state=TX/month=2026-07", "state=NM/month=2026-07"
+QUARANTINE = "{max: 100%}"
+
+
+def line(queue_id, state="TX", month="2026-07", capacity="1", published="2026-07-02"):
+    return f"{queue_id},{state},{month},{capacity},{published},-97,31\n"
+
+
+class Output(Loading):
+    def test_figures_add_up_in_text(self):
+        lines = [line(f"Q{i}") for i in range(6)] + [line("Q0"), line("Q1", capacity="7", published="2026-07-03"), line("Q9", capacity="TBD"),
+                                                    line("Q10", state="NM"), line("skip me")]
+        spec = self.queue_spec(source='{files: "*", skip: "queue_id = \'skip me\'"}', quarantine=QUARANTINE)
+        done = self.recloser("load", spec, self.write("july.csv", HEAD + "".join(lines)))
+        self.assertEqual(done.err, "")
+        head, *rest = done.out.splitlines()
+        self.assertRegex(head, r"^queue  11 rows from july\.csv")
+        self.assertRegex(rest[0], f"^  {NM} +new +1 rows? ")
+        self.assertRegex(rest[1], f"^  {TX} +new +6 rows ")
+        self.assertIn('1 row quarantined: capacity_mw is "TBD": not a number (row 9)', done.out)
+        self.assertRegex(rest[-1], r"^11 in = 7 written \+ 1 superseded \+ 1 collapsed \+ 1 filtered \+ 1 quarantined   [0-9.]+ s$")
+
+    def test_json_is_one_object_and_stderr_the_talk(self):
+        spec = self.queue_spec()
+        done = self.recloser("load", spec, self.write("a.csv", HEAD + line("Q1", capacity="x")), "--json", code=REFUSED)
+        report = json.loads(done.out)
+        self.assert_adds_up(report)
+        self.assertEqual((report["outcome"], report["rows_in"], report["quarantined"], report["held"]), ("refused", 1, 1, 0))
+        self.assertEqual(report["error"]["code"], "batch.quarantine")
+        self.assertIn('capacity_mw: not a number: x (1); missing: ["x"] would accept them', report["error"]["where"])
+        self.assertEqual(done.err.splitlines()[0], "recloser: " + report["error"]["what"])
+
+    def test_good_rows_of_a_refused_run_are_held(self):
+        spec = self.queue_spec()
+        report = self.load(spec, self.write("a.csv", HEAD + line("Q1") + line("Q2") + line("Q3", capacity="x")), code=REFUSED)
+        self.assertEqual((report["rows_in"], report["quarantined"], report["held"], report["rows_written"]), (3, 1, 2, 0))
+
+    def test_usage_errors(self):
+        spec = self.queue_spec()
+        data = self.write("a.csv", HEAD + line("Q1"))
+        for args in (["load"], ["load", spec], ["load", spec, data, "--no-such"], ["load", spec, data, "--set", "month"],
+                     ["load", self.dir / "no.yaml", data]):
+            done = recloser(*args, cwd=self.dir)
+            self.assertIn(done.code, (USAGE, IO), str(done))
+            self.assertEqual(done.out, "", str(done))
+            self.assertTrue(done.err.startswith("recloser: "), str(done))
+        self.assertFalse((self.dir / "lake").exists())
+
+
+class Options(Loading):
+    def test_dry_run_writes_nothing(self):
+        spec = self.queue_spec()
+        data = self.write("a.csv", HEAD + line("Q1") + line("Q2", state="NM"))
+        report = self.load(spec, data, "--dry-run")
+        self.assertEqual((report["outcome"], report["rows_written"]), ("dry_run", 2))
+        self.assertEqual({p["partition"]: p["outcome"] for p in report["partitions"]}, {TX: "new", NM: "new"})
+        self.assertFalse((self.dir / "lake").exists())
+        self.load(spec, data)
+        before = self.everything()
+        report = self.load(spec, self.write("b.csv", HEAD + line("Q1", capacity="5") + line("Q2", state="NM")), "--dry-run")
+        self.assertEqual({p["partition"]: p["outcome"] for p in report["partitions"]}, {TX: "replaced", NM: "unchanged"})
+        self.assertEqual(self.everything(), before)
+        text = self.recloser("load", spec, self.dir / "b.csv", "--dry-run").out
+        self.assertIn("1 to be written + 1 unchanged", text)
+
+    def test_force_reads_again(self):
+        spec = self.queue_spec()
+        data = self.write("a.csv", HEAD + line("Q1"))
+        first = self.load(spec, data)
+        self.assertEqual(self.load(spec, data)["equals_run"], first["run"])
+        forced = self.load(spec, data, "--force")
+        self.assertNotIn("equals_run", forced)
+        self.assertEqual([p["outcome"] for p in forced["partitions"]], ["unchanged"])
+
+    def test_unchanged_is_found_again_after_a_live_file_was_changed(self):
+        spec = self.queue_spec()
+        data = self.write("a.csv", HEAD + line("Q1"))
+        self.load(spec, data)
+        before = sha256(self.live(TX))
+        live = self.live(TX)
+        content = live.read_bytes()
+        live.unlink()  # the archive shares the inode: replace, do not write into it
+        live.write_bytes(content[:-8] + b"XXXXPAR1")
+        report = self.load(spec, data)
+        self.assertEqual(report["outcome"], "loaded")
+        self.assertEqual(sha256(self.live(TX)), before)
+        self.assertTrue(any("adopted" in w for w in report["warnings"]), report["warnings"])
+
+    def test_set(self):
+        columns = {"month": "{set: required}", "published_at": "{type: timestamp}"}
+        spec = self.queue_spec(columns)
+        data = self.write("a.csv", "queue_id,state,published_at,lon,lat\nQ1,TX,2026-07-02,-97,31\n")
+        self.refused(spec, data, code=USAGE, said=["month", "--set month="])
+        self.refused(spec, data, "--set", "mnoth=2026-07", code=USAGE, said=["mnoth"])
+        report = self.load(spec, data, "--set", "month=2026-08")
+        self.assertEqual([p["partition"] for p in report["partitions"]], ["state=TX/month=2026-08"])
+        self.assertEqual(self.load(spec, data, "--set", "month=2026-08")["outcome"], "unchanged")
+        self.assertEqual(self.load(spec, data, "--set", "month=2026-09")["outcome"], "loaded")
+        self.assertEqual(self.partitions(), ["state=TX/month=2026-08", "state=TX/month=2026-09"])
+
+    def test_only(self):
+        spec = self.queue_spec()
+        data = self.write("a.csv", HEAD + line("Q1") + line("Q2", state="NM") + line("Q3", month="2026-06"))
+        report = self.load(spec, data, "--only", TX)
+        self.assertEqual((report["rows_in"], report["rows_written"], report["filtered"]), (3, 1, 2))
+        self.assertEqual(self.partitions(), [TX])
+        report = self.load(spec, data, "--only", "state=TX")
+        self.assertEqual({p["partition"]: p["outcome"] for p in report["partitions"]}, {TX: "unchanged", "state=TX/month=2026-06": "new"})
+        error = self.refused(spec, data, "--only", "state=CA", said=["no row is left"])
+        self.assertEqual(error["code"], "batch.nothing_left")
+
+    def test_allow_empty(self):
+        spec = self.queue_spec()
+        self.load(spec, self.write("a.csv", HEAD + line("Q1")))
+        before = self.tree(without=("_recloser",))
+        report = self.load(spec, self.write("empty.csv", HEAD), "--allow-empty")
+        self.assertEqual((report["outcome"], report["rows_in"], report["partitions"]), ("unchanged", 0, []))
+        self.assertEqual(self.tree(without=("_recloser",)), before)
+
+    def test_standard_input(self):
+        spec = self.queue_spec()
+        report = self.load(spec, "-", stdin=(HEAD + line("Q1")).encode())
+        self.assertEqual(report["rows_written"], 1)
+        self.assertEqual(self.load(spec, "-", stdin=(HEAD + line("Q1")).encode())["outcome"], "unchanged")
+
+    def test_folder(self):
+        self.write("in/a.csv", HEAD + line("Q1"))
+        self.write("in/b.csv", HEAD + line("Q2", state="NM"))
+        self.write("in/notes.txt", "not a table")
+        report = self.load(self.queue_spec(source='{files: "*.csv"}'), self.dir / "in")
+        self.assertEqual({p["partition"] for p in report["partitions"]}, {TX, NM})
+        self.assertEqual([s["name"] for s in report["sources"]], ["a.csv", "b.csv"])
+
+
+class Rows(Loading):
+    def test_several(self):
+        a, b = self.write("a.csv", HEAD + line("Q1") + line("Q2")), self.write("b.csv", HEAD + line("Q2", capacity="5") + line("Q3"))
+        self.refused(self.queue_spec(), a, b, said=[TX, "a.csv", "b.csv", "several: union"])
+        for several, written, superseded, rows in (("union", 3, 1, [("Q1", 1.0), ("Q2", 5.0), ("Q3", 1.0)]), ("last", 2, 2, [("Q2", 5.0), ("Q3", 1.0)])):
+            with self.subTest(several=several):
+                self.lake = several
+                spec = self.queue_spec(root=several, source=f'{{files: "*", several: {several}}}')
+                report = self.load_uneven(spec, a, b)
+                self.assertEqual((report["rows_in"], report["rows_written"], report["superseded"]), (4, written, superseded))
+                self.assertEqual(self.table(TX, "queue_id, capacity_mw"), rows)
+
+    def load_uneven(self, spec, *files):
+        """Rows of a file that does not count are superseded, and belong to no partition's own figures."""
+        report = self.recloser_json("load", spec, *files)
+        self.assertEqual(report["rows_in"], report["rows_written"] + report["superseded"])
+        self.assert_nothing_staged()
+        return report
+
+    def test_ties(self):
+        data = self.write("a.csv", HEAD + line("Q1") + line("Q1", capacity="2") + line("Q2") + line("Q2"))
+        error = self.refused(self.queue_spec(revision="{column: published_at, ties: refuse}"), data, said=["Q1", "1, 2"])
+        self.assertNotIn("Q2", error["where"])
+        report = self.load(self.queue_spec(), data)
+        self.assertEqual((report["rows_written"], report["superseded"], report["collapsed"], report["ties"]), (2, 1, 1, 1))
+        self.assertEqual(self.table(TX, "queue_id, capacity_mw"), [("Q1", 2.0), ("Q2", 1.0)])
+
+    def test_a_column_to_partition_by_is_not_there(self):
+        data = self.write("a.csv", "queue_id,state,published_at,lon,lat,capacity_mw\nQ1,TX,2026-07-02,-97,31,1\n")
+        error = self.refused(self.queue_spec(), data, said=["month", "queue_id, state, published_at"])
+        self.assertEqual(error["code"], "source.missing_column")
+
+    def test_values_that_can_not_partition(self):
+        long = "x" * 300
+        data = self.write("a.csv", HEAD + line("Q1") + line("Q2", state="  ") + line("Q3", state="__HIVE_DEFAULT_PARTITION__") + line("Q4", state=long))
+        report = self.load(self.queue_spec(quarantine=QUARANTINE), data)
+        self.assertEqual((report["rows_written"], report["quarantined"]), (1, 3))
+        self.assertEqual([(row, column) for _, column, _, row in self.quarantine(report)], [(2, "state"), (3, "state"), (4, "state")])
+        self.assertEqual(self.partitions(), [TX])
+
+    def test_unlisted_columns(self):
+        data = self.write("a.csv", "Plant Code,queue_id,state,month,published_at,lon,lat,Net  MW (ac)\n007,Q1,TX,2026-07,2026-07-02,-97,31,1.50\n")
+        columns = {"published_at": "{type: timestamp}"}
+        self.load(self.queue_spec(columns), data)
+        self.assertEqual(self.table(TX, '"Plant Code", "Net  MW (ac)"'), [("007", "1.50")])
+        self.lake = "snake"
+        self.load(self.queue_spec(columns, root="snake", source='{files: "*", names: snake}'), data)
+        self.assertEqual(self.table(TX, "plant_code, net_mw_ac"), [("007", "1.50")])
+        self.lake = "drop"
+        self.load(self.queue_spec(columns, root="drop", other_columns="drop"), data)
+        names = self.metadata(TX)[0].names
+        self.assertNotIn("Plant Code", names)
+        self.assertIn("queue_id", names)
+
+    def test_snake_names_that_meet(self):
+        data = self.write("a.csv", "Plant Code,plant_code,queue_id,state,month,published_at,lon,lat\n1,2,Q1,TX,2026-07,2026-07-02,-97,31\n")
+        spec = self.queue_spec({"published_at": "{type: timestamp}"}, source='{files: "*", names: snake}')
+        report = recloser("load", spec, data, "--json", cwd=self.dir)
+        if report.code == OK:  # both are kept, under different names, and it is said
+            self.assertTrue(any("plant_code" in w for w in report.json["warnings"]), report.json["warnings"])
+            self.assertEqual(len([n for n in self.metadata(TX)[0].names if n.startswith("plant_code")]), 2)
+        else:
+            self.assertEqual(report.code, REFUSED, str(report))
+            self.assertIn("plant_code", report.err)
+
+    def test_a_column_disappears_or_changes_its_type(self):
+        spec = self.queue_spec({"published_at": "{type: timestamp}"})
+        self.load(spec, self.write("a.csv", HEAD + line("Q1")))
+        gone = self.write("b.csv", "queue_id,state,month,published_at,lon,lat\nQ1,TX,2026-07,2026-07-03,-97,31\n")
+        self.refused(spec, gone, said=["capacity_mw", "optional: true"])
+        retyped = self.queue_spec({"published_at": "{type: timestamp}", "capacity_mw": "{type: double}"}, name="retyped.yaml")
+        self.refused(retyped, self.write("c.csv", HEAD + line("Q1", capacity="2")), said=["capacity_mw", "DOUBLE", "VARCHAR"])
+        more = self.write("d.csv", HEAD.replace("lat\n", "lat,fuel\n") + line("Q1").replace("31\n", "31,wind\n"))
+        report = self.load(spec, more)
+        self.assertTrue(any("fuel is new" in w for w in report["warnings"]), report["warnings"])
+        frozen = self.queue_spec({"published_at": "{type: timestamp}"}, name="frozen.yaml", schema="freeze")
+        more = self.write("e.csv", HEAD.replace("lat\n", "lat,fuel,note\n") + line("Q1").replace("31\n", "31,wind,x\n"))
+        report = self.load(frozen, more, code=REFUSED)
+        self.assertIn("note", report["error"]["what"])
+
+    def test_held_by_a_policy(self):
+        spec = self.queue_spec(disappeared="{policy: hold, max: 10%}")
+        self.load(spec, self.write("a.csv", HEAD + "".join(line(f"Q{i}") for i in range(10)) + line("N1", state="NM")))
+        before = sha256(self.live(TX))
+        data = self.write("b.csv", HEAD + line("Q0", published="2026-07-20") + line("N1", state="NM", capacity="4", published="2026-07-20"))
+        report = self.load(spec, data, code=HELD)
+        self.assertEqual((report["outcome"], report["rows_written"], report["held"], report["disappeared"]), ("held", 1, 1, 9))
+        self.assertEqual({p["partition"]: p["outcome"] for p in report["partitions"]}, {TX: "held", NM: "replaced"})
+        self.assertEqual(sha256(self.live(TX)), before)
+        self.assertEqual(self.gone(report, "queue_id"), [(f"Q{i}",) for i in range(1, 10)])
+        report = self.load(spec, data, "--accept", "disappeared")
+        self.assertEqual({p["partition"]: p["outcome"] for p in report["partitions"]}, {TX: "replaced", NM: "unchanged"})
+        self.assertEqual(self.table(TX, "queue_id"), [("Q0",)])
+
+
+if __name__ == "__main__":
+    main()
