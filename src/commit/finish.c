@@ -47,6 +47,21 @@ static recloser_status place_config(struct finisher *f, recloser_error *error)
 	return place(f->session, staged, path_control(f->dataset, f->arena, "dataset.json"), &placed, error);
 }
 
+/* What is live, by one look: a choice that rests on two looks can miss what happened between them. */
+enum standing { STANDS_NEW, STANDS_BASE, STANDS_OTHER };
+
+static recloser_status look_at_standing(struct finisher *f, const struct planned *planned, enum standing *out,
+										recloser_error *error)
+{
+	const struct identity *candidates[] = {&planned->file, &planned->base.file};
+	size_t which;
+	bool there;
+	RC_TRY(
+		file_which(f->dataset, live_path(f->dataset, f->arena, planned->partition), candidates, 2, &which, &there, error));
+	*out = !there || which == 1 ? STANDS_BASE : which == 0 ? STANDS_NEW : STANDS_OTHER;
+	return RECLOSER_OK;
+}
+
 /* ---- F1 ---- */
 
 /* Another run's record under our number, or other bytes under our archive name: the plan was made on a stale listing. */
@@ -164,7 +179,8 @@ static recloser_status make_live(struct finisher *f, struct planned *planned, co
 {
 	const char *live = live_path(f->dataset, f->arena, planned->partition);
 	struct fs_stat stat;
-	bool there, is_base = true;
+	enum standing standing;
+	bool there;
 	RC_TRY(file_look(f->dataset, live, &stat, &there, error));
 	if (there && stat.inode == inode) {
 		/* One file with two names (a restored version, or a rename whose answer was lost): rename would do nothing. */
@@ -172,37 +188,25 @@ static recloser_status make_live(struct finisher *f, struct planned *planned, co
 		planned->renamed = true;
 		return failed && failed != ENOENT ? error_errno(error, "store.unlink", failed, "remove", staged) : RECLOSER_OK;
 	}
-	if (there && planned->base.file.sha256)
-		RC_TRY(file_is(f->dataset, live, &planned->base.file, &there, &is_base, error));
-	else
-		is_base = !there;
-	if (there && !is_base)
-		RC_TRY(file_is(f->dataset, live, &planned->file, &there, &is_base, error)); /* our bytes already: nothing is lost */
-	if (there && !is_base)
+	RC_TRY(look_at_standing(f, planned, &standing, error));
+	if (standing == STANDS_OTHER)
 		RC_TRY(save_foreign(f, planned, live, error));
 	return rename_over_live(f, planned, staged, inode, live, error);
 }
 
-/* Staged gone, archived, not recorded, and live is still the base: a power cut kept half of the rename, or all of it but
- * not the directory it went to. What is decided is finished, so the staged name is made again from the archive. Two
- * finishers may do that at once: both names lead to the same bytes, and once the commit is closed there is no directory to
- * make it in. */
+/* Staged gone, archived, not recorded, and live is still the base: a power cut kept half of the rename, or staging was
+ * swept. What is decided is finished, so the staged name is made again from the archive. Two finishers may do that at once:
+ * both names lead to the same bytes, and once the commit is closed there is no directory to make it in. */
 static recloser_status stage_again(struct finisher *f, const struct planned *planned, const char *staged, bool *again,
 								   recloser_error *error)
 {
 	const char *archive = path_control(f->dataset, f->arena, planned->archive);
-	const char *live = live_path(f->dataset, f->arena, planned->partition);
 	recloser_error closed = {0};
 	enum placed placed;
-	bool there, same, is_base = false, taken, ours;
+	bool there, same, taken, ours;
 	*again = false;
 	RC_TRY(file_is(f->dataset, archive, &planned->file, &there, &same, error));
 	if (!same)
-		return RECLOSER_OK;
-	RC_TRY(file_is(f->dataset, live, &planned->file, &there, &same, error));
-	if (there && !same && planned->base.file.sha256)
-		RC_TRY(file_is(f->dataset, live, &planned->base.file, &there, &is_base, error));
-	if (same || (there && !is_base))
 		return RECLOSER_OK;
 	RC_TRY(number_is_taken(f, planned, &taken, &ours, error));
 	if (!taken && !ours)
@@ -214,12 +218,15 @@ static recloser_status step_names(struct finisher *f, struct planned *planned, r
 {
 	const char *staged = path_staged(f->dataset, f->arena, f->plan->run, planned->partition, planned->kind);
 	bool adopted = strcmp(planned->kind, "adopted") == 0, there, go_on;
+	enum standing standing;
 	struct fs_stat stat;
 	RC_TRY(make_places(f, planned, error));
 	RC_TRY(file_look(f->dataset, staged, &stat, &there, error));
 	if (!there && !adopted) {
 		RC_TRY(archive_live(f, planned, error));
-		RC_TRY(stage_again(f, planned, staged, &there, error));
+		RC_TRY(look_at_standing(f, planned, &standing, error));
+		if (standing == STANDS_BASE)
+			RC_TRY(stage_again(f, planned, staged, &there, error));
 		if (there)
 			RC_TRY(file_look(f->dataset, staged, &stat, &there, error));
 	}
@@ -252,17 +259,26 @@ static recloser_status write_late_record(struct finisher *f, struct planned *pla
 }
 
 /* Did the version become live? Nobody renames over it before its record exists, so a look at live, then at the record,
- * can't miss it; only a foreign program can. */
-static recloser_status went_live(struct finisher *f, const struct planned *planned, bool *yes, recloser_error *error)
+ * can't miss it; only a foreign program can. A staged file that vanished is made again rather than called void, for
+ * another finisher may be about to make it live. */
+static recloser_status went_live(struct finisher *f, struct planned *planned, bool *yes, recloser_error *error)
 {
-	bool there;
+	const char *staged = path_staged(f->dataset, f->arena, f->plan->run, planned->partition, planned->kind);
+	enum standing standing = STANDS_NEW;
 	struct fs_stat stat;
+	bool again = true;
 	if (strcmp(planned->kind, "adopted") == 0)
 		return file_look(f->dataset, path_control(f->dataset, f->arena, planned->archive), &stat, yes, error);
-	*yes = planned->renamed;
-	if (*yes)
-		return RECLOSER_OK;
-	return file_is(f->dataset, live_path(f->dataset, f->arena, planned->partition), &planned->file, &there, yes, error);
+	while (again && !planned->renamed) {
+		again = false;
+		RC_TRY(look_at_standing(f, planned, &standing, error));
+		if (standing == STANDS_BASE)
+			RC_TRY(stage_again(f, planned, staged, &again, error));
+		if (again)
+			RC_TRY(step_names(f, planned, error));
+	}
+	*yes = planned->renamed || standing == STANDS_NEW;
+	return RECLOSER_OK;
 }
 
 static recloser_status record_version(struct finisher *f, struct planned *planned, recloser_error *error)
@@ -296,8 +312,7 @@ static recloser_status read_result(struct finisher *f, struct planned *planned, 
  * the void one keeps later runs from the same archive name. */
 static recloser_status step_record(struct finisher *f, struct planned *planned, recloser_error *error)
 {
-	bool live = false, taken, ours;
-	bool stale = planned->result == RESULT_STALE;
+	bool live = false, stale = planned->result == RESULT_STALE, taken, ours;
 	if (!stale)
 		RC_TRY(went_live(f, planned, &live, error));
 	if (live)

@@ -14,7 +14,7 @@
 #include "commit_fixture.h"
 #include "fs_test.h"
 
-static const char root[] = "lake", live_file[] = "lake/queue/state=TX/part.parquet";
+static const char root[] = "lake", live_part[] = "lake/queue/state=TX/part.parquet";
 static const char staged_file[] = "lake/_recloser/queue/staging/r2/state=TX/part";
 static const char staged_record[] = "lake/_recloser/queue/staging/r2/state=TX/record.json";
 static const char record_file[] = "lake/_recloser/queue/ledger/state=TX/00000002.json";
@@ -181,8 +181,8 @@ static void row_same_inode(void **state)
 	struct state *s = *state;
 	load(s, "r1", one);
 	load_and_die(s, after_decision);
-	assert_int_equal(s->fs->ops->unlink(s->fs, live_file), 0);
-	assert_int_equal(s->fs->ops->link(s->fs, staged_file, live_file), 0);
+	assert_int_equal(s->fs->ops->unlink(s->fs, live_part), 0);
+	assert_int_equal(s->fs->ops->link(s->fs, staged_file, live_part), 0);
 	assert_finished(s);
 }
 
@@ -192,7 +192,7 @@ static void row_foreign_bytes(void **state)
 	char hex[SHA256_HEX];
 	load(s, "r1", one);
 	load_and_die(s, after_decision);
-	fs_memory_put(s->fs, live_file, "foreign");
+	fs_memory_put(s->fs, live_part, "foreign");
 	assert_finished(s);
 	sha256_of("foreign", 7, hex);
 	const char *kept = arena_printf(s->arena, "archive/foreign/%s", hex);
@@ -207,7 +207,7 @@ static void row_nothing_is_live(void **state)
 	struct state *s = *state;
 	load(s, "r1", one);
 	load_and_die(s, after_decision);
-	assert_int_equal(s->fs->ops->unlink(s->fs, live_file), 0);
+	assert_int_equal(s->fs->ops->unlink(s->fs, live_part), 0);
 	assert_finished(s);
 }
 
@@ -248,7 +248,7 @@ static void row_other_is_live_and_recorded(void **state)
 	struct state *s = *state;
 	load(s, "r1", one);
 	load_and_die(s, (struct death){.call = CALL_LINK, .from = "record.json"});
-	fs_memory_put(s->fs, live_file, "foreign");
+	fs_memory_put(s->fs, live_part, "foreign");
 	struct recovery found = recovered(s);
 	assert_int_equal(found.finished, 2);
 	assert_int_equal(found.adoptable.count, 1);
@@ -314,6 +314,7 @@ static void row_record_is_another_runs(void **state)
 	struct outcome out;
 	load(s, "r1", one);
 	load(s, "r1b", two);
+	setenv("RECLOSER_TEST_NOW", "2026-08-03T00:00:00Z", 1); /* so the archive names do not meet */
 	/* r2 believes that there is no version yet: its plan adopts live as 1 and adds 2. Both numbers are taken. */
 	run_batches(fs_wrap(s->arena, s->fs, &hook), s->arena, root, "r2", three, 1, NULL, &out);
 	assert_int_equal(out.status, RECLOSER_CONFLICT);
