@@ -15,9 +15,6 @@ recloser_status dataset_check_format(const struct dataset *dataset, const char *
 
 /* ---- where things are (layout.c) ---- */
 
-const char *path_in(struct arena *arena, const char *base, const char *partition,
-					const char *leaf); /* leaf, partition may be "" */
-const char *path_control(const struct dataset *dataset, struct arena *arena, const char *relative);
 const char *path_commit(const struct dataset *dataset, struct arena *arena, int64_t number);
 const char *path_record(const struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq);
 const char *path_staging(const struct dataset *dataset, struct arena *arena, const char *run);
@@ -30,8 +27,6 @@ const char *archive_name(struct arena *arena, const char *loaded_at, const char 
 						 int64_t seq);                                          /* relative to control */
 const char *path_temporary(const struct dataset *dataset, struct arena *arena); /* in <control>/tmp, a name of its own */
 const char *path_parent(struct arena *arena, const char *path);
-/* "00000042.json" -> 42, 0 for any other name. */
-int64_t number_of(const char *name);
 /* RECLOSER_IO when a name or path that this partition leads to is longer than the file system takes. */
 recloser_status path_lengths(const struct dataset *dataset, struct arena *arena, const char *run, const char *partition,
 							 unsigned name_max, recloser_error *error) RC_CHECKED;
@@ -40,16 +35,7 @@ bool is_partition_path(const char *relative);
 
 /* ---- small operations (files.c) ---- */
 
-/* Both treat "no such file" as an answer: *there false. */
-recloser_status file_look(struct dataset *dataset, const char *path, struct fs_stat *out, bool *there,
-						  recloser_error *error) RC_CHECKED;
-recloser_status file_read_json(struct dataset *dataset, struct arena *arena, const char *path, json_t **out,
-							   recloser_error *error) RC_CHECKED;    /* NULL when there is none */
 int make_path(struct fs *fs, struct arena *arena, const char *path); /* with parents; 0 or an errno */
-recloser_status make_directory(struct dataset *dataset, struct arena *arena, const char *path,
-							   recloser_error *error) RC_CHECKED;
-/* Best effort: a directory and what is in it, the file `last` (may be NULL) of its top level after the rest. */
-void remove_tree(struct fs *fs, struct arena *arena, const char *path, const char *last);
 /* Write under a temporary name, sync that file, and give it back by its name. */
 recloser_status write_temporary(struct dataset *dataset, struct arena *arena, const void *bytes, size_t count, unsigned mode,
 								const char **path, recloser_error *error) RC_CHECKED;
@@ -108,12 +94,15 @@ struct live {
 recloser_status live_look(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
 						  struct live *out, recloser_error *error) RC_CHECKED;
 void live_remember(struct dataset *dataset, struct arena *arena); /* writes what live_look proved; best effort */
-/* Is the file at `path` these bytes? By size, inode and time where they are those of `inode`, `mtime_ns`; else by digest. */
 struct identity {
-	const char *sha256;
+	const char *sha256; /* NULL: nothing */
 	uint64_t bytes, inode;
 	int64_t mtime_ns;
 };
+/* Which of the candidates is the file at `path`, by one look? By size, inode and time where they agree; else by digest.
+ * *which is `count` when it is none of them or not there. */
+recloser_status file_which(struct dataset *dataset, const char *path, const struct identity *const *candidates, size_t count,
+						   size_t *which, bool *there, recloser_error *error) RC_CHECKED;
 recloser_status file_is(struct dataset *dataset, const char *path, const struct identity *expected, bool *there, bool *same,
 						recloser_error *error) RC_CHECKED;
 
