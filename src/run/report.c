@@ -184,7 +184,8 @@ static void head_line(struct run *run, struct text *out)
 	if (run->input_count && run->inputs[0].source && run->inputs[0].source->name && run->spec->source_count > 1)
 		text_addf(out, "  %s", run->inputs[0].source->name);
 	if (run->batch)
-		text_addf(out, "  %s rows from %s", text_count(run->arena, run->batch->rows_in), run->input_count ? run->inputs[0].name : "nothing");
+		text_addf(out, "  %s row%s from %s", text_count(run->arena, run->batch->rows_in), run->batch->rows_in == 1 ? "" : "s",
+		          run->input_count ? run->inputs[0].name : "nothing");
 	if (run->input_count > 1)
 		text_addf(out, " and %zu more file%s", run->input_count - 1, run->input_count == 2 ? "" : "s");
 	text_add(out, "\n");
@@ -217,8 +218,8 @@ static void changed_line(struct run *run, const struct run_part *part, struct te
 static void part_line(struct run *run, const struct run_part *part, struct text *out)
 {
 	const struct part *p = &part->part;
-	text_addf(out, "  %s   %s   %s rows", *p->batch_part->path ? p->batch_part->path : "(one file)", part_outcome_word(part->outcome),
-	          text_count(run->arena, p->batch_part->rows));
+	text_addf(out, "  %s   %s   %s row%s", *p->batch_part->path ? p->batch_part->path : "(one file)", part_outcome_word(part->outcome),
+	          text_count(run->arena, p->batch_part->rows), p->batch_part->rows == 1 ? "" : "s");
 	if (part->outcome == PART_NEW || part->outcome == PART_REPLACED)
 		text_addf(out, "   %s", text_bytes(run->arena, p->bytes));
 	if (part->seq)

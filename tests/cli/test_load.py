@@ -23,7 +23,7 @@ class Output(Loading):
         self.assertEqual(done.err, "")
         head, *rest = done.out.splitlines()
         self.assertRegex(head, r"^queue  11 rows from july\.csv")
-        self.assertRegex(rest[0], f"^  {NM} +new +1 rows? ")
+        self.assertRegex(rest[0], f"^  {NM} +new +1 row ")
         self.assertRegex(rest[1], f"^  {TX} +new +6 rows ")
         self.assertIn('1 row quarantined: capacity_mw is "TBD": not a number (row 9)', done.out)
         self.assertRegex(rest[-1], r"^11 in = 7 written \+ 1 superseded \+ 1 collapsed \+ 1 filtered \+ 1 quarantined   [0-9.]+ s$")
