@@ -173,6 +173,8 @@ void object_known_write(struct dataset *dataset, struct arena *arena)
 	recloser_error ignored = {0};
 	if (!objects->known_changed)
 		return;
+	if (!objects->known)
+		objects->known = json_new_object(objects->arena);
 	json_t *json = json_new_object(arena);
 	if (json_object_size(objects->known) > MOST_KNOWN) { /* keep those of this run */
 		json_t *kept = json_new_object(arena);

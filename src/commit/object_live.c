@@ -161,6 +161,13 @@ recloser_status object_version_file(struct dataset *dataset, struct arena *arena
 	*path = NULL;
 	for (size_t i = 0; i < page.count && !*path; i++)
 		RC_TRY(fetch(dataset, page.at[i].key, record->sha256, path, error));
+	if (!*path) { /* a PUT that came late replaced equal bytes, and was archived for an earlier version */
+		struct record *next;
+		RC_TRY(object_ledger_read(dataset, arena, record->partition, record->seq + 1, &next, error));
+		const char *name = next ? json_get_text(json_object_get(next->json, "base"), "archive") : NULL;
+		if (name)
+			RC_TRY(fetch(dataset, object_key(dataset, path_control(dataset, arena, name)), record->sha256, path, error));
+	}
 	if (!*path)
 		RC_TRY(fetch(dataset, object_live_key(dataset, arena, record->partition), record->sha256, path, error));
 	if (*path)

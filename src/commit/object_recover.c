@@ -100,6 +100,7 @@ static recloser_status look_at_tree(struct dataset *dataset, struct arena *arena
 recloser_status object_recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out, recloser_error *error)
 {
 	struct objects *objects = dataset->objects;
+	memset(out, 0, sizeof *out);
 	objects->writing = true;
 	if (!dataset->config && !deep)
 		return RECLOSER_OK; /* nothing was ever loaded: a plan comes after dataset.json */

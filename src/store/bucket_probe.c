@@ -90,7 +90,9 @@ static recloser_status try_create(struct bucket *bucket, struct arena *arena, co
 	recloser_status status = RECLOSER_OK;
 	memset(racers, 0, sizeof racers);
 	for (int i = 0; i < RACERS; i++) {
-		racers[i].arena = arena_new(arena);
+		racers[i].arena = arena_new(NULL); /* each with a guard of its own */
+		if (!racers[i].arena)
+			arena_out_of_memory(arena);
 		racers[i].bucket = bucket->ops->again(bucket, racers[i].arena);
 	}
 	out->create_once = true;

@@ -28,6 +28,7 @@ static const struct known known_codes[] = {
 	{"NoSuchBucket", "there is no such bucket", "make it, or correct `root:` in the spec"},
 	{"ContainerNotFound", "there is no such container", "make it, or correct `root:` in the spec"},
 	{"InvalidAccessKeyId", "the store does not know this access key", "look at AWS_ACCESS_KEY_ID or AWS_PROFILE"},
+	{"XAdminUserNotFound", "the store does not know this access key", "look at AWS_ACCESS_KEY_ID or AWS_PROFILE"},
 	{"InvalidAccessKey", "the store does not know this access key", "look at AWS_ACCESS_KEY_ID or AWS_PROFILE"},
 	{"SignatureDoesNotMatch", "the secret key is wrong", "look at AWS_SECRET_ACCESS_KEY or AWS_PROFILE"},
 	{"AuthenticationFailed", "the account key is wrong", "look at AZURE_STORAGE_ACCESS_KEY or AZURE_STORAGE_CONNECTION_STRING"},

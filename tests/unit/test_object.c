@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The commit protocol on an object store: what a load leaves when a process dies between any two requests, when an answer is
+ * lost, when a PUT acts long after its sender has gone, and when two writers meet at any two requests. The part files are
+ * any bytes, since the commit layer never looks into them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "bucket_memory.h"
+#include "commit/object.h"
+
+static const char partition[] = "state=TX";
+static const char live_key[] = "queue/state=TX/part.parquet";
+static unsigned runs; /* run ids are unique */
+
+struct loaded {
+	recloser_status status;
+	recloser_error error;
+	struct entry entry;
+	unsigned requests;
+};
+
+static recloser_status stage(struct arena *arena, struct staging *staging, struct dataset *dataset, const char *content,
+							 struct entry *entry, recloser_error *error)
+{
+	const char *path;
+	struct record *base;
+	enum live_state state;
+	RC_TRY(staging_file(staging, partition, &path, error));
+	FILE *file = fopen(path, "wb");
+	assert_non_null(file);
+	fputs(content, file);
+	fclose(file);
+	RC_TRY(staging_hold(staging, partition, error));
+	RC_TRY(ledger_newest(dataset, arena, partition, &base, error));
+	RC_TRY(live_state(dataset, arena, partition, base, &state, error));
+	*entry = (struct entry){.partition = partition, .kind = "version", .bytes = strlen(content), .base_seen = base ? base->seq : 0};
+	sha256_of(content, strlen(content), entry->sha256);
+	entry->content_fingerprint = arena_printf(arena, "test:%s", content);
+	entry->record = json_new_object(arena);
+	json_put_int(arena, entry->record, "rows_in", 3);
+	return RECLOSER_OK;
+}
+
+static json_t *config_of(struct arena *arena)
+{
+	json_t *config = json_new_object(arena);
+	json_put_int(arena, config, "format_version", DATASET_FORMAT_VERSION);
+	return config;
+}
+
+static recloser_status open_dataset(struct arena *arena, struct memory_store *store, struct memory_faults *faults, struct dataset **out,
+									recloser_error *error)
+{
+	struct bucket_retry_options quick = {3, 1e-5};
+	struct bucket *bucket = bucket_retry(arena, bucket_memory(arena, store, faults), &quick);
+	return dataset_open_bucket(arena, fs_posix(arena), bucket, NULL, "s3://lake", "queue", out, error);
+}
+
+static recloser_status steps(struct arena *arena, struct memory_store *store, const char *content, struct memory_faults *faults,
+							 struct loaded *out)
+{
+	struct dataset *dataset;
+	struct staging *staging;
+	struct recovery recovery;
+	struct commit_report report;
+	struct commit_options options = {0};
+	RC_TRY(open_dataset(arena, store, faults, &dataset, &out->error));
+	RC_TRY(recover(dataset, arena, false, &recovery, &out->error));
+	RC_TRY(staging_begin(dataset, arena, arena_printf(arena, "run-%u", ++runs), &staging, &out->error));
+	RC_TRY(stage(arena, staging, dataset, content, &out->entry, &out->error));
+	options.config = dataset->config ? NULL : config_of(arena);
+	return commit_run(staging, arena, &out->entry, 1, &options, &report, &out->error);
+}
+
+/* One load of one partition, as the program does it. */
+static struct loaded load(struct memory_store *store, const char *content, struct memory_faults *faults)
+{
+	struct memory_faults none = {0};
+	struct loaded out = {0};
+	struct arena *arena = arena_new(NULL);
+	if (!faults)
+		faults = &none;
+	out.status = steps(arena, store, content, faults, &out);
+	out.requests = faults->sent;
+	arena_free(arena);
+	out.entry.record = NULL;
+	return out;
+}
+
+static void must_load(struct memory_store *store, const char *content)
+{
+	struct loaded done = load(store, content, NULL);
+	if (done.status != RECLOSER_OK)
+		fail_msg("load of %s: %d %s (%s)", content, (int)done.status, done.error.what, done.error.where);
+}
+
+/* ---- what must hold ---- */
+
+static bool kept_somewhere(const struct memory_store *store, const char *content)
+{
+	const struct memory_object *live = memory_find(store, live_key);
+	if (live && strcmp(live->bytes, content) == 0)
+		return true;
+	for (size_t i = 0; i < store->count; i++)
+		if (store->objects[i].there && strstr(store->objects[i].key, "/archive/") && strcmp(store->objects[i].bytes, content) == 0)
+			return true;
+	return false;
+}
+
+/* The contents that were live, in their order, are those of the records 1, 2, 3 ..., and each is archived or live; `lost` is
+ * the number of one that another program has overwritten, or 0. */
+static void check_but(struct memory_store *store, size_t lost, const char *story)
+{
+	struct arena *arena = arena_new(NULL);
+	struct dataset *dataset;
+	struct recovery recovery;
+	recloser_error error = {0};
+	assert_int_equal(open_dataset(arena, store, NULL, &dataset, &error), RECLOSER_OK);
+	assert_int_equal(recover(dataset, arena, true, &recovery, &error), RECLOSER_OK);
+	if (recovery.foreign.count || recovery.missing.count || recovery.adoptable.count)
+		fail_msg("%s: something unexplained is left", story);
+	for (size_t i = 0; i < store->live_count; i++) {
+		const char *content = strchr(store->live[i], ' ') + 1, *file;
+		char sha256[SHA256_HEX];
+		struct record *record;
+		sha256_of(content, strlen(content), sha256);
+		assert_int_equal(ledger_read(dataset, arena, partition, (int64_t)i + 1, &record, &error), RECLOSER_OK);
+		if (!record)
+			fail_msg("%s: version %zu (%s) has no record", story, i + 1, content);
+		if (strcmp(record->sha256, sha256) != 0)
+			fail_msg("%s: record %zu is not of %s", story, i + 1, content);
+		if (i + 1 == lost)
+			continue;
+		if (!kept_somewhere(store, content))
+			fail_msg("%s: version %zu (%s) is lost", story, i + 1, content);
+		if (version_file(dataset, arena, record, &file, &error) != RECLOSER_OK)
+			fail_msg("%s: version %zu can't be had: %s", story, i + 1, error.what);
+	}
+	struct record *more;
+	assert_int_equal(ledger_read(dataset, arena, partition, (int64_t)store->live_count + 1, &more, &error), RECLOSER_OK);
+	if (more)
+		fail_msg("%s: record %zu is of a version that never was live", story, store->live_count + 1);
+	arena_free(arena);
+}
+
+static void check(struct memory_store *store, const char *story)
+{
+	check_but(store, 0, story);
+}
+
+static void assert_live(struct memory_store *store, const char *content)
+{
+	const struct memory_object *live = memory_find(store, live_key);
+	assert_non_null(live);
+	assert_string_equal(live->bytes, content);
+}
+
+static size_t count_of(const struct memory_store *store, const char *part)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < store->count; i++)
+		count += store->objects[i].there && strstr(store->objects[i].key, part);
+	return count;
+}
+
+/* A store in which versions "one" .. of these were loaded; the probe's result is cached. */
+static struct memory_store *store_with(struct arena *arena, const char *const *contents)
+{
+	struct memory_store *store = memory_store(arena);
+	for (; *contents; contents++)
+		must_load(store, *contents);
+	return store;
+}
+#define STORE(arena, ...) store_with(arena, (const char *const[]){__VA_ARGS__, NULL})
+
+/* ---- plain loads ---- */
+
+static void test_versions(void **state)
+{
+	struct arena *arena = arena_new(NULL);
+	struct memory_store *store = STORE(arena, "one", "two", "three");
+	(void)state;
+	assert_live(store, "three");
+	check(store, "three loads");
+	struct loaded same = load(store, "three", NULL);
+	assert_int_equal(same.status, RECLOSER_OK);
+	assert_int_equal(same.entry.outcome, ENTRY_UNCHANGED);
+	assert_int_equal(same.entry.seq, 3);
+	assert_int_equal(store->live_count, 3);
+	must_load(store, "one"); /* the bytes of version 1 again are version 4 */
+	assert_int_equal(store->live_count, 4);
+	check(store, "back to the first bytes");
+	assert_int_equal(count_of(store, "/plans/"), 0);
+	assert_int_equal(count_of(store, "/archive/"), 3);
+	arena_free(arena);
+}
+
+/* dataset.json, known.json, LIST of plans; then the partition; plan, its removal, known.json. runs/ and sources/ are the
+ * load's. */
+static void test_requests(void **state)
+{
+	enum { OPEN = 3, ANNOUNCED = 3 };
+	struct arena *arena = arena_new(NULL);
+	struct memory_store *store = STORE(arena, "one");
+	(void)state;
+	struct loaded replaced = load(store, "two", NULL);
+	assert_int_equal(replaced.requests, OPEN + 6 + ANNOUNCED); /* 7 with the GET of the live version, which guards read */
+	struct loaded unchanged = load(store, "two", NULL);
+	assert_int_equal(unchanged.requests, OPEN + 2);
+	arena_free(arena);
+}
+
+static void test_first_requests(void **state)
+{
+	struct arena *arena = arena_new(NULL);
+	struct memory_store *store = memory_store(arena);
+	(void)state;
+	struct loaded probing = load(store, "one", NULL);
+	store = STORE(arena, "other");
+	assert_int_equal(probing.status, RECLOSER_OK);
+	/* 1 dataset.json; 1 + 30 + 1 the probe; 5 the partition; 1 dataset.json; 3 as above. The race is not counted here. */
+	assert_int_equal(probing.requests, 1 + 1 + 3 + 1 + 1 + 1 + 4 + 1 + 1 + 5 + 1 + 3);
+	arena_free(arena);
+}
+
+static void test_foreign(void **state)
+{
+	struct arena *arena = arena_new(NULL);
+	struct memory_store *store = STORE(arena, "one");
+	(void)state;
+	memory_put(store, live_key, "by hand");
+	must_load(store, "two");
+	assert_live(store, "two");
+	assert_int_equal(store->live_count, 3);
+	check_but(store, 1, "a foreign object is adopted"); /* it overwrote version 1, which nobody could archive */
+	struct memory_store *other = memory_store(arena);
+	memory_put(other, live_key, "by hand"); /* before anything was loaded */
+	struct loaded same = load(other, "by hand", NULL);
+	assert_int_equal(same.status, RECLOSER_OK);
+	assert_int_equal(same.entry.outcome, ENTRY_UNCHANGED);
+	check(other, "equal to a foreign object");
+	arena_free(arena);
+}
+
+static void test_gone(void **state)
+{
+	struct arena *arena = arena_new(NULL);
+	struct memory_store *store = STORE(arena, "one", "two");
+	(void)state;
+	for (size_t i = 0; i < store->count; i++)
+		if (strcmp(store->objects[i].key, live_key) == 0)
+			store->objects[i].there = false;
+	must_load(store, "two");
+	assert_live(store, "two");
+	arena_free(arena);
+}
+
+static void test_copy_variants(void **state)
+{
+	struct arena *arena = arena_new(NULL);
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct memory_store *store = memory_store(arena);
+		store->no_copy = i == 0;
+		store->other_copy_tokens = i == 1;
+		must_load(store, "one");
+		must_load(store, "two");
+		check(store, i ? "tokens of copies differ" : "no copy in the store");
+	}
+	arena_free(arena);
+}
+
+static void test_stale_listing(void **state)
+{
+	struct arena *arena = arena_new(NULL);
+	struct memory_store *store = STORE(arena, "one", "two");
+	(void)state;
+	struct memory_object *known = NULL;
+	for (size_t i = 0; i < store->count; i++)
+		if (strstr(store->objects[i].key, "known.json"))
+			known = &store->objects[i];
+	known->there = false; /* nothing but the listing tells */
+	store->list_lag = 1;
+	must_load(store, "three");
+	known->there = false;
+	store->list_lag = 5;
+	must_load(store, "four");
+	store->list_lag = 0;
+	check(store, "listings that lag");
+	arena_free(arena);
+}
+
+static void test_unsafe(void **state)
+{
+	struct arena *arena = arena_new(NULL);
+	struct memory_store *store = memory_store(arena);
+	(void)state;
+	store->no_conditions = true;
+	struct loaded refused = load(store, "one", NULL);
+	assert_int_equal(refused.status, RECLOSER_IO);
+	assert_string_equal(refused.error.code, "store.unsafe");
+	assert_non_null(strstr(refused.error.what, "If-Match"));
+	assert_non_null(strstr(refused.error.hint, "single_writer"));
+	assert_int_equal(count_of(store, "queue/"), 0); /* the probe took its objects away, and nothing else was written */
+	arena_free(arena);
+}
+
+/* ---- death between any two requests ---- */
+
+static void kill_everywhere(const char *first, const char *again)
+{
+	for (unsigned n = 1;; n++) {
+		struct arena *arena = arena_new(NULL);
+		struct memory_store *store = first ? STORE(arena, first) : memory_store(arena);
+		struct memory_faults faults = {.stop_after = n};
+		struct loaded dead = load(store, "two", &faults);
+		const char *story = arena_printf(arena, "dead after %u requests, then %s", n, again);
+		must_load(store, again);
+		assert_live(store, again);
+		check(store, story);
+		bool ended = dead.requests <= n;
+		if (ended)
+			assert_int_equal(dead.status, RECLOSER_OK);
+		arena_free(arena);
+		if (ended)
+			break;
+	}
+}
+
+static void test_death(void **state)
+{
+	(void)state;
+	kill_everywhere("one", "two");
+	kill_everywhere("one", "three");
+	kill_everywhere("one", "one");
+	kill_everywhere(NULL, "two");
+	kill_everywhere(NULL, "three");
+}
+
+/* ---- answers that do not come ---- */
+
+static void fault_everywhere(enum memory_fault kind)
+{
+	for (unsigned n = 1;; n++) {
+		struct arena *arena = arena_new(NULL);
+		struct memory_store *store = STORE(arena, "one");
+		struct memory_faults faults = {.at = n, .kind = kind};
+		struct loaded done = load(store, "two", &faults);
+		if (done.status != RECLOSER_OK)
+			fail_msg("fault %d at request %u: %d %s", (int)kind, n, (int)done.status, done.error.what);
+		assert_live(store, "two");
+		check(store, arena_printf(arena, "fault %d at request %u", (int)kind, n));
+		memory_act_late(store);
+		must_load(store, "three");
+		check(store, arena_printf(arena, "late, then the next load; request %u", n));
+		unsigned sent = done.requests;
+		arena_free(arena);
+		if (n >= sent)
+			break;
+	}
+}
+
+static void test_lost_answers(void **state)
+{
+	(void)state;
+	fault_everywhere(FAULT_LOSE_ANSWER);
+	fault_everywhere(FAULT_DROP);
+	fault_everywhere(FAULT_BUSY);
+	fault_everywhere(FAULT_LATE);
+}
+
+/* The sender of a PUT dies, others go on, and then it acts, or does not, as its condition says. */
+static void test_late_put(void **state)
+{
+	static const char *const stories[][4] = {{"three", NULL}, {"three", "one", NULL}, {"one", NULL}, {"three", "one", "four", NULL}};
+	(void)state;
+	for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
+		struct arena *arena = arena_new(NULL);
+		struct memory_store *store = STORE(arena, "one");
+		struct memory_faults faults = {.at = 1, .kind = FAULT_LATE, .puts_only = true, .stop_after = 1};
+		(void)load(store, "two", &faults); /* its second PUT is refused: dead */
+		assert_int_equal(store->late_count, 1);
+		for (const char *const *content = stories[i]; *content; content++)
+			must_load(store, *content);
+		memory_act_late(store); /* where "one" is live again, it lands, and is the next version */
+		must_load(store, "five");
+		check(store, arena_printf(arena, "a late PUT, story %zu", i));
+		arena_free(arena);
+	}
+}
+
+/* ---- two writers ---- */
+
+struct meeting {
+	struct memory_store *store;
+	unsigned at, stop_after;
+	const char *content;
+	bool met;
+	struct loaded second;
+};
+
+static void meet(void *arg, unsigned request)
+{
+	struct meeting *meeting = arg;
+	if (meeting->met || request != meeting->at)
+		return;
+	meeting->met = true;
+	struct memory_faults faults = {.stop_after = meeting->stop_after};
+	meeting->second = load(meeting->store, meeting->content, &faults);
+}
+
+/* The second writer runs before request `at` of the first, whole or until it dies. */
+static unsigned two_writers(unsigned at, unsigned stop_after, const char *content, unsigned *second_requests)
+{
+	struct arena *arena = arena_new(NULL);
+	struct memory_store *store = STORE(arena, "one");
+	struct meeting meeting = {.store = store, .at = at, .stop_after = stop_after, .content = content};
+	struct memory_faults faults = {.before = meet, .arg = &meeting};
+	struct loaded first = load(store, "two", &faults);
+	const char *story = arena_printf(arena, "meeting at %u, second (%s) ends at %u", at, content, stop_after);
+	if (first.status != RECLOSER_OK && first.status != RECLOSER_CONFLICT)
+		fail_msg("%s: %d %s", story, (int)first.status, first.error.what);
+	if (meeting.met && stop_after == 0 && meeting.second.status != RECLOSER_OK)
+		fail_msg("%s: the second: %d %s", story, (int)meeting.second.status, meeting.second.error.what);
+	check(store, story);
+	if (first.status == RECLOSER_OK) { /* what was called loaded is in the ledger */
+		bool found = false;
+		for (size_t i = 0; i < store->live_count; i++)
+			found |= strcmp(strchr(store->live[i], ' ') + 1, "two") == 0;
+		assert_true(found);
+	}
+	if (second_requests)
+		*second_requests = meeting.second.requests;
+	unsigned requests = meeting.met ? first.requests : 0;
+	arena_free(arena);
+	return requests;
+}
+
+static void test_two_writers(void **state)
+{
+	static const char *const contents[] = {"three", "two", "one"};
+	(void)state;
+	for (size_t c = 0; c < 3; c++)
+		for (unsigned at = 1;; at++) {
+			unsigned second;
+			if (two_writers(at, 0, contents[c], &second) == 0)
+				break;
+			for (unsigned stop = 1; stop < second; stop++)
+				(void)two_writers(at, stop, contents[c], NULL);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_versions),   cmocka_unit_test(test_requests),      cmocka_unit_test(test_first_requests),
+		cmocka_unit_test(test_foreign),    cmocka_unit_test(test_gone),          cmocka_unit_test(test_copy_variants),
+		cmocka_unit_test(test_unsafe),     cmocka_unit_test(test_stale_listing), cmocka_unit_test(test_death),
+		cmocka_unit_test(test_lost_answers), cmocka_unit_test(test_late_put),    cmocka_unit_test(test_two_writers),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
