@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bucket_memory.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,11 +98,8 @@ static enum memory_fault begin(struct bucket *bucket, bool live_put, bool *dead)
 	bucket->counts->requests++;
 	faults->sent += !faults->puts_only || live_put;
 	unsigned number = faults->sent;
-	if (faults->before) {
-		void (*before)(void *, unsigned) = faults->before;
+	if (faults->before)
 		faults->before(faults->arg, number);
-		(void)before;
-	}
 	*dead = faults->stop_after && number > faults->stop_after;
 	bool hit = faults->at && number == faults->at && (!faults->puts_only || live_put);
 	return hit ? faults->kind : FAULT_NONE;
@@ -119,10 +117,9 @@ static enum memory_fault begin(struct bucket *bucket, bool live_put, bool *dead)
 	if (fault == FAULT_DROP)                                                                                            \
 	return say(BUCKET_UNKNOWN, "no answer", error)
 
-static enum bucket_answer put(struct bucket *bucket, const char *key, const struct bucket_body *body, enum bucket_when when,
+static enum bucket_answer put_locked(struct memory_store *store, enum memory_fault fault, const char *key, const struct bucket_body *body, enum bucket_when when,
 							  const char *token, struct bucket_found *found, recloser_error *error)
 {
-	BEGIN(when != BUCKET_ALWAYS && text_ends(key, "/part.parquet"));
 	char *bytes = arena_alloc(store->arena, (size_t)body->count + 1);
 	if (body->file) {
 		FILE *file = fopen(body->file, "rb");
@@ -151,6 +148,19 @@ static enum bucket_answer put(struct bucket *bucket, const char *key, const stru
 		found->bytes = body->count;
 	}
 	return BUCKET_DONE;
+}
+
+/* The probe puts from several threads at once. */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+static enum bucket_answer put(struct bucket *bucket, const char *key, const struct bucket_body *body, enum bucket_when when,
+							  const char *token, struct bucket_found *found, recloser_error *error)
+{
+	BEGIN(when != BUCKET_ALWAYS && text_ends(key, "/part.parquet"));
+	pthread_mutex_lock(&one_at_a_time);
+	enum bucket_answer answer = put_locked(store, fault, key, body, when, token, found, error);
+	pthread_mutex_unlock(&one_at_a_time);
+	return answer;
 }
 
 static enum bucket_answer get(struct bucket *bucket, const char *key, const char *token, struct bucket_sink *sink,
