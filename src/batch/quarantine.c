@@ -22,6 +22,19 @@ static recloser_status make_table(struct batch *batch, recloser_error *error)
 	    "WHERE f IS NOT NULL ORDER BY b._rc_src, b._rc_row", path);
 }
 
+/* A reason with its column, where it does not name that itself. */
+static const char *with_column(struct arena *arena, const char *column, const char *reason)
+{
+	return column && !strstr(reason, column) ? arena_printf(arena, "%s: %s", column, reason) : reason;
+}
+
+static void say_more(struct arena *arena, const struct rows *rows, size_t total_at, struct strings *out)
+{
+	int64_t more = rows->row_count ? rows_int(rows, 0, total_at) - (int64_t)rows->row_count : 0;
+	if (more > 0)
+		strings_add(arena, out, arena_printf(arena, "and %" PRId64 " more", more));
+}
+
 /* "capacity_mw: not a number: TBD (2), I/S (1); missing: [TBD, I/S] would accept them". A date in another spelling is no missing
  * value: of those the format is to be said. */
 static recloser_status spellings(struct batch *batch, struct strings *out, recloser_error *error)
@@ -29,23 +42,25 @@ static recloser_status spellings(struct batch *batch, struct strings *out, reclo
 	struct arena *arena = batch->arena;
 	struct rows rows;
 	RC_TRY(engine_query(batch->context->engine, arena, "sum up bad values",
-	    "SELECT \"column\", reason, sum(n)::BIGINT, string_agg(CASE WHEN rank <= 8 THEN shown || ' (' || n || ')' END, ', ' ORDER BY rank),\n"
+	    "SELECT \"column\", reason, sum(n)::BIGINT,\n"
+	    "       CASE WHEN count(\"value\") > 0 THEN string_agg(CASE WHEN rank <= 8 THEN shown || ' (' || n || ')' END, ', ' ORDER BY rank) END,\n"
 	    "       string_agg(CASE WHEN rank <= 8 THEN quoted END, ', ' ORDER BY rank) FILTER (WHERE reason LIKE 'not %' OR reason LIKE 'neither%'),\n"
-	    "       (reason LIKE 'not a date%' OR reason LIKE 'not a timestamp%') AND bool_or(regexp_matches(\"value\", '[0-9]'))\n"
+	    "       (reason LIKE 'not a date%' OR reason LIKE 'not a timestamp%') AND bool_or(regexp_matches(\"value\", '[0-9]')), count(*) OVER ()\n"
 	    "FROM (SELECT \"column\", reason, \"value\", count(*) AS n, coalesce(left(\"value\", 40), 'missing') AS shown,\n"
 	    "             '\"' || replace(\"value\", '\"', '\\\"') || '\"' AS quoted,\n"
 	    "             row_number() OVER (PARTITION BY \"column\", reason ORDER BY count(*) DESC, \"value\") AS rank\n"
 	    "      FROM quarantine GROUP BY 1, 2, 3)\n"
 	    "GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 6", &rows, error));
 	for (size_t i = 0; i < rows.row_count; i++) {
-		const char *column = rows_at(&rows, i, 0), *reason = rows_at(&rows, i, 1), *values = rows_at(&rows, i, 3), *accept = rows_at(&rows, i, 4);
-		const char *line = arena_printf(arena, "%s%s%s: %s", column ? column : "", column ? ": " : "", reason, values ? values : "");
+		const char *reason = with_column(arena, rows_at(&rows, i, 0), rows_at(&rows, i, 1)), *values = rows_at(&rows, i, 3), *accept = rows_at(&rows, i, 4);
+		const char *line = values ? arena_printf(arena, "%s: %s", reason, values) : arena_printf(arena, "%s (%s)", reason, rows_at(&rows, i, 2));
 		if (rows_at(&rows, i, 5) && strcmp(rows_at(&rows, i, 5), "true") == 0)
 			line = arena_printf(arena, "%s; say how they are spelled: format: \"%%m/%%d/%%Y\" or the like", line);
 		else if (accept)
 			line = arena_printf(arena, "%s; missing: [%s] would accept them", line, accept);
 		strings_add(arena, out, line);
 	}
+	say_more(arena, &rows, 6, out);
 	return RECLOSER_OK;
 }
 
@@ -90,15 +105,17 @@ recloser_status quarantine_summary(struct batch *batch, size_t most, struct stri
 	struct rows rows;
 	RC_TRY(engine_query(batch->context->engine, arena, "sum up quarantine", arena_printf(arena,
 	    "SELECT count(*), \"column\", reason, CASE WHEN count(DISTINCT \"value\") = 1 AND count(\"value\") = count(*) THEN left(min(\"value\"), 60) END,\n"
-	    "       array_to_string(list_sort(list(row_number))[:5], ', '), count(*) > 5\n"
+	    "       array_to_string(list_sort(list(row_number))[:5], ', '), count(*) > 5, count(*) OVER ()\n"
 	    "FROM quarantine GROUP BY \"column\", reason, \"value\" ORDER BY 1 DESC, 2, 3, 4 LIMIT %zu", most), &rows, error));
 	for (size_t i = 0; i < rows.row_count; i++) {
 		const char *count = rows_at(&rows, i, 0), *column = rows_at(&rows, i, 1), *value = rows_at(&rows, i, 3);
 		bool one = strcmp(count, "1") == 0, more = rows_at(&rows, i, 5) && strcmp(rows_at(&rows, i, 5), "true") == 0;
-		const char *what = value && column ? arena_printf(arena, "%s is \"%s\": %s", column, value, rows_at(&rows, i, 2)) : rows_at(&rows, i, 2);
+		const char *what = value && column ? arena_printf(arena, "%s is \"%s\": %s", column, value, rows_at(&rows, i, 2))
+		                                 : with_column(arena, column, rows_at(&rows, i, 2));
 		strings_add(arena, out, arena_printf(arena, "%s row%s quarantined: %s (row%s %s%s)", count, one ? "" : "s", what, one ? "" : "s",
 		                                     rows_at(&rows, i, 4), more ? ", ..." : ""));
 	}
+	say_more(arena, &rows, 6, out);
 	return RECLOSER_OK;
 }
 

@@ -55,6 +55,24 @@ class Output(Loading):
         self.assertFalse((self.dir / "lake").exists())
 
 
+    def test_quarantine_in_words(self):
+        """Each reason names its column once; what does not fit is counted."""
+        rows = [line("Q1"), line("Q2", state=""), line(""), line("Q4", capacity="-1"), line("Q5").replace("31", "95"), line("Q6", capacity="TBD"),
+                line("Q7", capacity="TBD"), line("Q8", published="2 July"), line("Q9").replace("-97,31", ",")]
+        columns = {"capacity_mw": "{type: double, check: capacity_mw >= 0}", "published_at": "{type: timestamp}"}
+        spec = self.queue_spec(columns, quarantine=QUARANTINE)
+        data = self.write("a.csv", HEAD + "".join(rows))
+        out = self.recloser("load", spec, data).out.splitlines()
+        self.assertIn('  2 rows quarantined: capacity_mw is "TBD": not a number (rows 6, 7)', out)
+        self.assertIn('  1 row quarantined: capacity_mw is "-1.0": check failed: capacity_mw >= 0 (row 4)', out)
+        self.assertIn("  1 row quarantined: identity field queue_id is missing (row 3)", out)
+        self.assertIn("  1 row quarantined: geometry is missing (row 9)", out)
+        self.assertIn("  and 1 more", out)
+        error = self.refused(self.queue_spec(columns), data, said=['capacity_mw: not a number: TBD (2); missing: ["TBD"] would accept them',
+                                                                   "geometry is missing (1)", "and 1 more"])
+        self.assertEqual(error["what"], "8 of 9 rows would be quarantined, more than the limit of 1 %")
+
+
 class Options(Loading):
     def test_dry_run_writes_nothing(self):
         spec = self.queue_spec()
