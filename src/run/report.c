@@ -108,6 +108,22 @@ static void put_warnings(struct run *run, json_t *report)
 	json_put(run->arena, report, "warnings", result_strings(run->arena, run->warnings.at, run->warnings.count));
 }
 
+/* What the object store was asked for so far; nothing on a file system. */
+void run_report_store(const struct run *run, json_t *report)
+{
+	struct arena *arena = run->arena;
+	const struct bucket *bucket = run->dataset ? run->dataset->bucket : NULL;
+	if (!bucket)
+		return;
+	json_t *store = json_new_object(arena);
+	json_put_text(arena, store, "server", bucket->server);
+	json_put_int(arena, store, "requests", (int64_t)bucket->counts->requests);
+	json_put_int(arena, store, "retries", (int64_t)bucket->counts->retries);
+	json_put_int(arena, store, "bytes_sent", (int64_t)bucket->counts->bytes_sent);
+	json_put_int(arena, store, "bytes_received", (int64_t)bucket->counts->bytes_received);
+	json_put(arena, report, "store", store);
+}
+
 /* A run skipped whole repeats the figures of the run it equals, with nothing written. */
 static json_t *repeated_report(struct run *run)
 {
@@ -126,6 +142,7 @@ static json_t *repeated_report(struct run *run)
 		json_put_int(arena, part, "rows_written", 0);
 	}
 	json_put(arena, report, "warnings", json_new_array(arena));
+	run_report_store(run, report);
 	return report;
 }
 
@@ -173,6 +190,7 @@ json_t *run_report(struct run *run, const char *outcome)
 	json_put_text(arena, report, "spec_sha256", run->spec ? run->spec->text_sha256 : NULL);
 	json_put_text(arena, report, "engine", engine_version());
 	json_put_text(arena, report, "recloser", RECLOSER_VERSION);
+	run_report_store(run, report);
 	return report;
 }
 
@@ -268,7 +286,11 @@ static void sum_line(struct run *run, bool dry, struct text *out)
 			text_addf(out, "%s %s %s", said++ ? " +" : "", text_count(run->arena, terms[i].value), terms[i].word);
 	if (!said)
 		text_add(out, " 0");
-	text_addf(out, "   %.1f s\n", clock_monotonic() - run->started);
+	text_addf(out, "   %.1f s", clock_monotonic() - run->started);
+	if (run->dataset->bucket)
+		text_addf(out, "   %s requests, %s sent", text_count(run->arena, run->dataset->bucket->counts->requests),
+		          text_bytes(run->arena, run->dataset->bucket->counts->bytes_sent));
+	text_add(out, "\n");
 }
 
 static const char *date_of(struct arena *arena, const char *loaded_at)

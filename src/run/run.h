@@ -105,6 +105,7 @@ recloser_status run_stage(struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_commit(struct run *run, recloser_error *error) RC_CHECKED;
 /* report.c */
 json_t *run_report(struct run *run, const char *outcome);
+void run_report_store(const struct run *run, json_t *report);
 const char *run_report_text(struct run *run, const char *outcome, const json_t *report);
 void run_progress(const struct run *run, const char *phase, uint64_t rows, uint64_t parts, uint64_t parts_total);
 
