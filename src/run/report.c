@@ -185,7 +185,8 @@ json_t *run_report(struct run *run, const char *outcome)
 	json_put(arena, report, "sources", sources);
 	json_put_text(arena, report, "quarantine", run->quarantine_path);
 	json_put_text(arena, report, "disappeared_file", run->disappeared_path);
-	json_put_text(arena, report, "loaded_at", run->commit.loaded_at ? run->commit.loaded_at : clock_text(arena, clock_now_us()));
+	bool done = strcmp(outcome, "loaded") == 0 || strcmp(outcome, "unchanged") == 0 || strcmp(outcome, "held") == 0;
+	json_put_text(arena, report, "loaded_at", run->commit.loaded_at ? run->commit.loaded_at : done ? clock_text(arena, clock_now_us()) : NULL);
 	json_put_int(arena, report, "commit", run->commit.number);
 	json_put_text(arena, report, "spec_sha256", run->spec ? run->spec->text_sha256 : NULL);
 	json_put_text(arena, report, "engine", engine_version());

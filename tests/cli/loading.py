@@ -85,7 +85,7 @@ class Loading(Case):
         before = self.everything()
         report = self.load(spec, *files, code=code, **more)
         self.assertEqual(report["outcome"], "failed" if code in (2, 6) else "refused")
-        self.assertEqual(report["rows_written"], 0)
+        self.assertEqual((report["rows_written"], report["loaded_at"], report["partitions"]), (0, None, []))
         self.assertEqual(self.everything(), before, "a refused run changed something")
         error = report["error"]
         self.assertTrue(error["what"] and error["hint"], error)

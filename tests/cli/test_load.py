@@ -78,7 +78,7 @@ class Options(Loading):
         spec = self.queue_spec()
         data = self.write("a.csv", HEAD + line("Q1") + line("Q2", state="NM"))
         report = self.load(spec, data, "--dry-run")
-        self.assertEqual((report["outcome"], report["rows_written"]), ("dry_run", 2))
+        self.assertEqual((report["outcome"], report["rows_written"], report["loaded_at"]), ("dry_run", 2, None))
         self.assertEqual({p["partition"]: p["outcome"] for p in report["partitions"]}, {TX: "new", NM: "new"})
         self.assertFalse((self.dir / "lake").exists())
         self.load(spec, data)
