@@ -187,13 +187,12 @@ static void load_ok(struct fs *fs, struct arena *arena, const char *run, const s
 static struct fs *begin(const struct scene *scene, struct arena *arena)
 {
 	struct fs *fs = fs_memory(arena, &scene->lacks);
-	bool none[MOST_EVENTS] = {false};
+	bool all[MOST_EVENTS];
 	if (scene->first_load)
 		return fs;
 	load_ok(fs, arena, "r1", before);
-	set_all(none, (size_t[]){0}, 0, true);
-	memset(none, true, sizeof none);
-	return fs_memory_cut(arena, fs, fs_memory_events(fs), none, false);
+	memset(all, true, sizeof all);
+	return fs_memory_cut(arena, fs, fs_memory_events(fs), all, false);
 }
 
 static void power_cuts(struct scene *scene)
@@ -320,13 +319,27 @@ static void kill_then_power_cut(void **state)
 
 /* ---- the power fails again during recovery ---- */
 
-static void power_cut_twice(void **state)
+/* Recover, and look at what a cut at any moment of that leaves: nothing, everything, and something of what is open. */
+static void cut_recovery(struct scene *scene, struct fs *fs)
 {
-	struct scene scene = {.where = "second cut"};
+	size_t from = fs_memory_events(fs), pending[MOST_EVENTS];
+	recover_fully(fs);
+	for (size_t events = from; events <= fs_memory_events(fs); events++) {
+		size_t count = fs_memory_pending(fs, events, pending, MOST_EVENTS);
+		for (unsigned i = 0; i < 3; i++) {
+			bool survives[MOST_EVENTS] = {false};
+			for (size_t j = 0; j < count; j++)
+				survives[pending[j]] = i == 0 || (i == 2 && random_below(2));
+			look(scene, fs, events, survives, false);
+		}
+	}
+}
+
+static void cut_twice(struct scene *scene)
+{
 	struct arena *arena = arena_new(NULL);
-	struct fs *fs = begin(&scene, arena);
+	struct fs *fs = begin(scene, arena);
 	size_t first = fs_memory_events(fs), pending[MOST_EVENTS];
-	(void)state;
 	load_ok(fs, arena, "r2", after);
 	size_t last = fs_memory_events(fs);
 	random_state = 3;
@@ -337,23 +350,21 @@ static void power_cut_twice(void **state)
 			bool survives[MOST_EVENTS] = {false};
 			for (size_t j = 0; j < count; j++)
 				survives[pending[j]] = i == 0 || random_below(2);
-			struct fs *cut = fs_memory_cut(inner, fs, events, survives, true);
-			size_t from = fs_memory_events(cut), again[MOST_EVENTS];
-			recover_fully(cut);
-			for (size_t second = from; second <= fs_memory_events(cut); second++) {
-				size_t open = fs_memory_pending(cut, second, again, MOST_EVENTS);
-				for (unsigned k = 0; k < 3; k++) {
-					bool kept[MOST_EVENTS] = {false};
-					for (size_t j = 0; j < open; j++)
-						kept[again[j]] = k == 0 || (k == 2 && random_below(2));
-					look(&scene, cut, second, kept, false);
-				}
-			}
+			cut_recovery(scene, fs_memory_cut(inner, fs, events, survives, true));
 			arena_free(inner);
 		}
 	}
-	print_message("cut twice: %lu states\n", scene.states);
+	print_message("%s, cut twice: %lu states\n", scene->where, scene->states);
 	arena_free(arena);
+}
+
+static void power_cut_twice(void **state)
+{
+	struct scene scene = {.where = "replacing"};
+	struct scene halves = {.lacks = {.journal = true}, .may_void = true, .where = "without a journal"};
+	(void)state;
+	cut_twice(&scene);
+	cut_twice(&halves);
 }
 
 /* ---- calls that fail ---- */
