@@ -292,7 +292,7 @@ static recloser_status unlisted_name(struct arena *arena, const struct spec *spe
 		                        : arena_printf(arena, "column_%zu", index + 1);
 	else if (layout->block->snake_names)
 		wanted = snake(arena, wanted);
-	if (text_equal_nocase(wanted, spec->key_column)) {
+	if (spec->other_columns_keep && text_equal_nocase(wanted, spec->key_column)) {
 		error_set(error, RECLOSER_REFUSED, "source.reserved_column", "the source has a column of its own called %s, the name of the key column",
 		          wanted);
 		error_where(error, "%s", in_source(arena, layout));
@@ -302,7 +302,7 @@ static recloser_status unlisted_name(struct arena *arena, const struct spec *spe
 	const char *name = text_starts(wanted, "_rc_") ? arena_printf(arena, "column%s", wanted) : wanted;
 	for (int n = 2; name_taken(layout, spec, name); n++)
 		name = arena_printf(arena, "%s_%d", wanted, n);
-	if (strcmp(name, wanted) != 0)
+	if (spec->other_columns_keep && strcmp(name, wanted) != 0)
 		strings_add(arena, &layout->notes, arena_printf(arena, "the unlisted column %s is kept as %s, since %s is taken", wanted, name, wanted));
 	*out = name;
 	return RECLOSER_OK;

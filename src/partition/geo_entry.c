@@ -13,9 +13,12 @@ static void add_number(struct text *out, double value)
 	text_add(out, digits);
 }
 
+/* GeoParquet has no word for a type with M; an empty list says that the types are not known, which no reader takes amiss. */
 static void add_types(struct text *out, uint32_t types)
 {
 	bool first = true;
+	if (types >> 16)
+		types = 0;
 	text_add(out, "\"geometry_types\":[");
 	for (int bit = 0; bit < 32; bit++) {
 		const char *name = types >> bit & 1 ? wkb_type_name(bit) : NULL;

@@ -193,24 +193,42 @@ static recloser_status read_content(struct reading *reading, recloser_error *err
 	return verify_content(arena, check, &schema, rows_at(&rows, 0, 0), reading->verdict, error);
 }
 
-static recloser_status read_order(struct reading *reading, recloser_error *error)
+/* The fields that rows are sorted by, or NULL when the file can't tell: an expression may rest on what is not stored, such as the
+ * row's number in its source. */
+static const char *order_fields(struct reading *reading)
 {
 	const struct part_check *check = reading->check;
 	const struct spec *spec = check->spec;
 	struct arena *arena = reading->arena;
 	struct text fields = text_on(arena);
-	if (!check->order || spec->order != ORDER_IDENTITY)
+	struct strings stored = {0};
+	for (size_t i = 0; i < reading->described.row_count; i++)
+		strings_add(arena, &stored, rows_at(&reading->described, i, 0));
+	for (size_t i = 0; i < spec->identity_count; i++) {
+		const struct identity *identity = &spec->identity[i];
+		recloser_error unknown = {0};
+		if (identity->column && strings_has(&spec->partition, identity->column))
+			continue;
+		if (identity->sql && engine_check_expression(check->engine, arena, identity->sql, &stored, &unknown) != RECLOSER_OK)
+			return NULL;
+		text_addf(&fields, "%s, ", identity->column ? sql_name(arena, identity->column) : arena_printf(arena, "(%s)", identity->sql));
+	}
+	text_add(&fields, sql_name(arena, spec->key_column));
+	return fields.at;
+}
+
+static recloser_status read_order(struct reading *reading, recloser_error *error)
+{
+	const struct part_check *check = reading->check;
+	struct arena *arena = reading->arena;
+	const char *fields = check->order && check->spec->order == ORDER_IDENTITY ? order_fields(reading) : NULL;
+	if (!fields)
 		return RECLOSER_OK;
-	for (size_t i = 0; i < spec->identity_count; i++)
-		if (!(spec->identity[i].column && strings_has(&spec->partition, spec->identity[i].column)))
-			text_addf(&fields, "%s%s", fields.length ? ", " : "", spec->identity[i].column
-			          ? sql_name(arena, spec->identity[i].column) : arena_printf(arena, "(%s)", spec->identity[i].sql));
-	text_addf(&fields, "%s%s", fields.length ? ", " : "", sql_name(arena, spec->key_column));
 	struct rows rows;
 	RC_TRY(engine_query(check->engine, arena, "look at the order", arena_printf(arena,
 	    "SELECT count(*) FROM (SELECT row(%s) AS this, lag(row(%s)) OVER (ORDER BY file_row_number) AS before"
 	    " FROM read_parquet(%s, hive_partitioning=false, file_row_number=true)) WHERE before >= this",
-	    fields.at, fields.at, sql_text(arena, check->file)), &rows, error));
+	    fields, fields, sql_text(arena, check->file)), &rows, error));
 	if (rows_int(&rows, 0, 0))
 		fault(arena, &reading->verdict->faults, "%s rows are out of the order of the identity", rows_at(&rows, 0, 0));
 	return RECLOSER_OK;

@@ -29,5 +29,8 @@ recloser_status geoparquet_wkb(struct arena *arena, const struct source_request 
 /* An expression over the geometry `wkb`: the text of the row's fault (source.h), or null. "CAST(NULL AS VARCHAR)" when nothing is
  * claimed. */
 const char *geoparquet_faults(struct arena *arena, const struct geoparquet *geo, const char *wkb);
+/* What is worth telling about the geometry as a whole, into `facts->notes`. */
+recloser_status geoparquet_notes(struct arena *arena, const struct source_request *request, const char *path,
+                                 const struct geoparquet *geo, const char *wkb, struct source_facts *facts, recloser_error *error);
 
 #endif

@@ -131,6 +131,8 @@ recloser_status parquet_open(struct arena *arena, const struct source_request *r
 	const char *wkb = NULL;
 	RC_TRY(columns_of(arena, request, &described, &geo, source, &list, &wkb, error));
 	RC_TRY(geoparquet_facts(arena, request, path, &geo, &source->facts, error));
+	if (wkb)
+		RC_TRY(geoparquet_notes(arena, request, path, &geo, wkb, &source->facts, error));
 	source->facts.scan_sql = arena_printf(arena,
 	    "SELECT file_row_number + 1 AS _row, CAST(NULL AS BIGINT) AS _line, CAST(NULL AS BIGINT) AS _offset, %s AS _fault%s"
 	    " FROM read_parquet(%s, hive_partitioning=false, file_row_number=true)",
