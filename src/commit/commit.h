@@ -69,6 +69,10 @@ recloser_status ledger_newest(struct dataset *dataset, struct arena *arena, cons
 							  recloser_error *error) RC_CHECKED;
 recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
 							struct record **out, recloser_error *error) RC_CHECKED; /* NULL when there is none */
+/* The newest version before `base` (200 are looked at) that one of these sources, by SHA-256, had a part in: its number, and
+ * which source. *seq 0: none. */
+recloser_status ledger_source(struct dataset *dataset, struct arena *arena, const struct record *base,
+							  const struct strings *sha256s, int64_t *seq, size_t *which, recloser_error *error) RC_CHECKED;
 /* All partitions that have a record, sorted. */
 recloser_status ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out,
 								  recloser_error *error) RC_CHECKED;

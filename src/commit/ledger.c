@@ -112,6 +112,39 @@ static recloser_status collect(struct dataset *dataset, struct arena *arena, con
 	return status;
 }
 
+static bool has_source(const struct record *record, const struct strings *sha256s, size_t *which)
+{
+	const json_t *sources = json_object_get(record->json, "sources");
+	for (size_t i = 0; i < json_array_size(sources); i++)
+		for (size_t k = 0; k < sha256s->count; k++) {
+			const char *sha256 = json_get_text(json_array_get(sources, i), "sha256");
+			*which = k;
+			if (sha256 && strcmp(sha256, sha256s->at[k]) == 0)
+				return true;
+		}
+	return false;
+}
+
+recloser_status ledger_source(struct dataset *dataset, struct arena *arena, const struct record *base,
+							  const struct strings *sha256s, int64_t *seq, size_t *which, recloser_error *error)
+{
+	enum { LOOKED_AT = 200 };
+	*seq = 0;
+	if (dataset->bucket) {
+		object_source(base, sha256s, seq, which);
+		return RECLOSER_OK;
+	}
+	for (int64_t k = base->seq - 1; k > 0 && k > base->seq - LOOKED_AT; k--) {
+		struct record *record;
+		RC_TRY(ledger_read(dataset, arena, base->partition, k, &record, error));
+		if (!record || !has_source(record, sha256s, which))
+			continue;
+		*seq = k;
+		return RECLOSER_OK;
+	}
+	return RECLOSER_OK;
+}
+
 recloser_status ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out, recloser_error *error)
 {
 	if (dataset->bucket)

@@ -174,16 +174,15 @@ static recloser_status seen_before(struct run *run, const struct run_part *part,
 	*what = NULL;
 	if (loaded_before(run, part->base))
 		return RECLOSER_OK; /* the live version is from this file too: another spec, not an older publication */
-	for (int64_t seq = part->base->seq - 1; seq > 0 && seq > part->base->seq - 200; seq--) {
-		struct record *record;
-		RC_TRY(ledger_read(run->dataset, run->arena, part->part.batch_part->path, seq, &record, error));
-		const char *name = record ? loaded_before(run, record) : NULL;
-		if (!name)
-			continue;
-		*what = arena_printf(run->arena, "%s: %s was loaded as seq %" PRId64 " and has been replaced since by seq %" PRId64, shown(part), name,
-		                     seq, part->base->seq);
-		return RECLOSER_OK;
-	}
+	struct strings sources = {0};
+	int64_t seq;
+	size_t which;
+	for (size_t i = 0; i < run->input_count; i++)
+		strings_add(run->arena, &sources, run->inputs[i].sha256);
+	RC_TRY(ledger_source(run->dataset, run->arena, part->base, &sources, &seq, &which, error));
+	if (seq)
+		*what = arena_printf(run->arena, "%s: %s was loaded as seq %" PRId64 " and has been replaced since by seq %" PRId64, shown(part),
+		                     run->inputs[which].name, seq, part->base->seq);
 	return RECLOSER_OK;
 }
 
