@@ -87,6 +87,9 @@ recloser_status object_ledger_read(struct dataset *dataset, struct arena *arena,
 								   struct record **out, recloser_error *error) RC_CHECKED;
 recloser_status object_ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out,
 										 recloser_error *error) RC_CHECKED;
+/* Records in a bucket carry the sources of those before them, so that asking for one costs nothing (ledger_source). */
+void object_source(const struct record *base, const struct strings *sha256s, int64_t *seq, size_t *which);
+json_t *object_earlier(struct arena *arena, const struct record *base); /* for the record after `base` (may be NULL) */
 void object_known_read(struct dataset *dataset);
 void object_known_write(struct dataset *dataset, struct arena *arena); /* best effort */
 

@@ -206,6 +206,7 @@ static void plan_entry(struct committing *c, struct going *going)
 	json_put_text(arena, record, "run", c->staging->run);
 	json_put_text(arena, record, "loaded_at", going->entry->loaded_at);
 	json_put(arena, record, "base", base);
+	json_put(arena, record, "earlier", object_earlier(arena, going->base));
 	json_put_text(arena, record, "content_fingerprint", entry->content_fingerprint);
 	hex_of(going->body.md5, sizeof going->body.md5, md5);
 	json_put_text(arena, planned, "partition", entry->partition);

@@ -147,6 +147,40 @@ recloser_status object_ledger_partitions(struct dataset *dataset, struct arena *
 	return RECLOSER_OK;
 }
 
+/* ---- sources of earlier versions ---- */
+
+json_t *object_earlier(struct arena *arena, const struct record *base)
+{
+	enum { MOST = 200 };
+	json_t *earlier = json_new_array(arena);
+	if (!base)
+		return earlier;
+	const json_t *sources = json_object_get(base->json, "sources"), *before = json_object_get(base->json, "earlier");
+	for (size_t i = 0; i < json_array_size(sources); i++) {
+		json_t *one = json_new_object(arena);
+		json_put_int(arena, one, "seq", base->seq);
+		json_put_text(arena, one, "sha256", json_get_text(json_array_get(sources, i), "sha256"));
+		json_add(arena, earlier, one);
+	}
+	for (size_t i = 0; i < json_array_size(before) && json_array_size(earlier) < MOST; i++)
+		json_add(arena, earlier, json_array_get(before, i));
+	return earlier;
+}
+
+void object_source(const struct record *base, const struct strings *sha256s, int64_t *seq, size_t *which)
+{
+	const json_t *earlier = json_object_get(base->json, "earlier");
+	for (size_t i = 0; i < json_array_size(earlier); i++)
+		for (size_t k = 0; k < sha256s->count; k++) {
+			const char *sha256 = json_get_text(json_array_get(earlier, i), "sha256");
+			if (!sha256 || strcmp(sha256, sha256s->at[k]) != 0)
+				continue;
+			*which = k;
+			*seq = json_get_int(json_array_get(earlier, i), "seq", 0);
+			return;
+		}
+}
+
 /* ---- known.json ---- */
 
 static const char *known_key(const struct dataset *dataset, struct arena *arena)

@@ -89,6 +89,7 @@ static json_t *adopted_record(struct dataset *dataset, const struct object_part 
 	json_put_text(arena, record, "run", adopt->run);
 	json_put_text(arena, record, "loaded_at", previous && strcmp(previous, now) > 0 ? previous : now);
 	json_put(arena, record, "base", base_of(arena, part->newest));
+	json_put(arena, record, "earlier", object_earlier(arena, part->newest));
 	json_put_text(arena, file, "sha256", part->file_sha256);
 	json_put_int(arena, file, "bytes", (int64_t)part->live.bytes);
 	json_put_text(arena, file, "etag", part->live.token);
