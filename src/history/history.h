@@ -166,7 +166,7 @@ struct line {
 /* Without a series column each partition is a line of its own. */
 recloser_status series_lines(struct dataset *dataset, struct arena *arena, const struct spec *spec, struct line **out,
                              size_t *count, recloser_error *error) RC_CHECKED;
-/* Values that are missing between the first and the last; the usual step is the commonest. */
+/* Values that are missing between the first and the last, at the line's own step (monthly, quarterly, weekly). */
 void series_gaps(struct arena *arena, const struct line *line, struct strings *out);
 
 #endif

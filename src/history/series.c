@@ -125,8 +125,9 @@ static int by_number(const void *one, const void *other)
 	return (a > b) - (a < b);
 }
 
-/* The commonest distance between neighbours, the smaller one when two are as common. */
-static int64_t usual_step(struct arena *arena, const int64_t *at, size_t count)
+/* Months, quarters and years: the smallest distance between neighbours. Days: the commonest, since a weekly publication is a day
+ * late now and then; the smaller one when two are as common. `at` is sorted. */
+static int64_t usual_step(struct arena *arena, enum series_kind kind, const int64_t *at, size_t count)
 {
 	int64_t *steps = arena_array(arena, count, sizeof *steps), best = 1;
 	size_t best_count = 0;
@@ -136,7 +137,7 @@ static int64_t usual_step(struct arena *arena, const int64_t *at, size_t count)
 	for (size_t i = 0, run = 0; i + 1 < count; i++) {
 		run = i > 0 && steps[i] == steps[i - 1] ? run + 1 : 1;
 		if (run > best_count && steps[i] > 0) {
-			best_count = run;
+			best_count = kind == SERIES_DAY ? run : SIZE_MAX;
 			best = steps[i];
 		}
 	}
@@ -157,7 +158,7 @@ void series_gaps(struct arena *arena, const struct line *line, struct strings *o
 	if (line->count < 2)
 		return;
 	qsort(at, line->count, sizeof *at, by_number);
-	int64_t step = usual_step(arena, at, line->count);
+	int64_t step = usual_step(arena, kind, at, line->count);
 	for (size_t i = 1; i < line->count; i++)
 		for (int64_t value = at[i - 1] + step; value < at[i] && out->count < MOST; value += step)
 			strings_add(arena, out, series_text(arena, kind, value));

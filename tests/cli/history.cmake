@@ -1,0 +1,3 @@
+cli_test(history TIMEOUT 900)
+cli_test(diff)
+cli_test(doctor)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""doctor: each thing that it is there to find, put there, and nothing said where nothing is."""
+import os
+
+from publishing import Publishing
+from support import FAULT, main
+
+SPEC = """
+dataset: queue
+root: lake
+source: {files: "*.csv"}
+key: {identity: [queue_id]}
+partition: [month]
+series: month
+columns: {units: {type: integer}}
+"""
+COLUMNS = ("queue_id", "month", "fuel", "note", "units")
+
+
+class Doctor(Publishing):
+    def setUp(self):
+        super().setUp()
+        self.spec(SPEC)
+
+    def month(self, month, rows, columns=COLUMNS):
+        return self.publish([(key, month, *rest) for key, *rest in rows], f"{month}-15T00:00:00Z", columns=columns)
+
+    def year(self, fuel=lambda month, i: ("SOL", "WND", "OTH")[i % 3], skip=(), key=lambda month, i: f"Q{i}"):
+        for number in range(1, 7):
+            month = f"2026-{number:02}"
+            if month not in skip:
+                self.month(month, [(key(month, i), fuel(month, i), f"n{i}", 1) for i in range(60)])
+
+    def findings(self, area, code=0, *words):
+        told = self.recloser_json("doctor", "spec.yaml", *words, code=code)
+        return [f for f in told["findings"] if f["area"] == area and f["finding"] != "fact"]
+
+    def test_sound(self):
+        self.year()
+        before = self.tree()
+        told = self.recloser_json("doctor", "spec.yaml")
+        self.assertEqual([f for f in told["findings"] if f["finding"] != "fact" and f["area"] != "store"], [])
+        self.assertEqual(told["faults"], 0)
+        grain = [f["what"] for f in told["findings"] if f["area"] == "grain"]
+        self.assertIn("6 partitions, 360 rows", grain[0])
+        self.assertTrue(any(w.startswith("coarser: without month there would be 1 partition") for w in grain), grain)
+        self.assertTrue(any(w.startswith("finer: by fuel the largest would be about 3 files") for w in grain), grain)
+        self.assertEqual(self.tree(), before, "doctor changed something")
+
+    def test_a_code_for_one_month(self):
+        self.year(fuel=lambda month, i: ("SOL", "WND", "BAT" if month == "2026-04" else "OTH")[i % 3])
+        said = [f["what"] for f in self.findings("drift")]
+        self.assertEqual(said, [
+            'fuel: "BAT" is new in month=2026-04; 20 of its 20 rows were "OTH" in month=2026-03',
+            'fuel: "OTH" is gone in month=2026-04; 20 of its 20 rows became "BAT"',
+            'fuel: "OTH" is new in month=2026-05; 20 of its 20 rows were "BAT" in month=2026-04',
+            'fuel: "BAT" is gone in month=2026-05; 20 of its 20 rows became "OTH"'])
+        self.assertEqual(self.findings("drift", 0, "--quick"), [])
+
+    def test_gaps(self):
+        self.year(skip=("2026-02", "2026-04"))
+        said = [f["what"] for f in self.findings("series")]
+        self.assertEqual(said, ["2 are missing between 2026-01 and 2026-06: 2026-02, 2026-04"])
+
+    def test_columns(self):
+        self.month("2026-01", [(f"Q{i}", "SOL", "n", 1) for i in range(9)])
+        self.month("2026-02", [(f"Q{i}", "SOL", "n", 1) for i in range(9)], columns=("queue_id", "month", "fuel_code", "note", "units"))
+        said = [(f["what"], f["hint"]) for f in self.findings("drift")]
+        self.assertEqual([w for w, _ in said], ["columns gone in month=2026-02: fuel", "columns new in month=2026-02: fuel_code"])
+        self.assertIn("from: [OLD, NEW]", said[0][1])
+
+    def test_keys_that_do_not_last(self):
+        self.year(key=lambda month, i: f"Q{i}-{month if i % 2 else ''}")
+        said = [f["what"] for f in self.findings("keys")]
+        self.assertEqual(len(said), 5)
+        self.assertEqual(said[0], "30 of 60 keys of month=2026-01 are gone in month=2026-02 and 30 are new")
+
+    def test_lost_and_foreign(self):
+        self.year()
+        archived = self.control / self.record("month=2026-01", 1)["archive"]
+        os.unlink(archived)
+        os.unlink(self.live("month=2026-02"))
+        self.write("lake/queue/month=2026-03/notes.txt", "mine")
+        self.write("lake/_recloser/queue/staging/20260301T0000Z-dead/alive", "")
+        self.assertEqual([f["what"] for f in self.findings("archive", FAULT)],
+                         ["the archived file of a version is gone or has another size, and no prune removed it: month=2026-01, seq 1"])
+        self.assertEqual([f["what"] for f in self.findings("live", FAULT)], ["the live file is missing: month=2026-02"])
+        self.assertEqual([f["what"] for f in self.findings("foreign", FAULT)], ["a file that is not of this dataset: month=2026-03/notes.txt"])
+        self.assertEqual([f["what"] for f in self.findings("leftover", FAULT)], ["staging of a run that died: 20260301T0000Z-dead"])
+
+    def test_nothing_loaded(self):
+        self.assertIn("nothing loaded yet", self.recloser("doctor", "spec.yaml").out)
+        self.assertFalse((self.dir / "lake").exists())
+
+
+main()

@@ -1,0 +1,1 @@
+unit_test(history base spec geo store engine source batch partition commit history)
