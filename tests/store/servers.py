@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Object stores on loopback for tests: started on a free port, stopped by their process, with a folder of their own.
+
+versitygw keeps objects as files, so that a test can look at what is stored without asking the server. scripts/setup-stores
+fetches the servers; what is not there makes a test skip.
+"""
+import datetime
+import hashlib
+import hmac
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+SOURCE = pathlib.Path(os.environ.get("RECLOSER_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+STORES = pathlib.Path(os.environ.get("RECLOSER_STORES", SOURCE / ".deps" / "stores"))
+KEY, SECRET, BUCKET = "recloser", "recloser-secret", "lake"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(port, process, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended with {process.returncode}")
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise RuntimeError("the server does not listen")
+
+
+class Server:
+    def start(self, directory, command, port, environment=None):
+        self.port = port
+        self.log = open(directory / "server.log", "wb")
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, cwd=directory,
+                                        env={**os.environ, **(environment or {})})
+        wait_for(port, self.process)
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+
+
+def s3_environment(port):
+    return {"AWS_S3_ENDPOINT": f"127.0.0.1:{port}", "AWS_HTTPS": "NO", "AWS_VIRTUAL_HOSTING": "FALSE", "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_SESSION_TOKEN": None, "AWS_PROFILE": None,
+            "AWS_NO_SIGN_REQUEST": None, "http_proxy": None, "HTTP_PROXY": None, "GDAL_HTTP_RETRY_DELAY": None}
+
+
+class Gateway(Server):
+    """versitygw over a folder."""
+
+    program = STORES / "bin" / "versitygw"
+
+    @classmethod
+    def missing(cls):
+        return None if cls.program.exists() else "versitygw is not here; scripts/setup-stores fetches it"
+
+    def __init__(self, directory):
+        directory = pathlib.Path(directory)
+        self.data, meta, self.access_log = directory / "data", directory / "meta", directory / "access.log"
+        self.root = self.data / BUCKET
+        self.root.mkdir(parents=True)
+        meta.mkdir()
+        port = free_port()
+        self.start(directory, [str(self.program), "--access", KEY, "--secret", SECRET, "--port", f"127.0.0.1:{port}",
+                               "--access-log", str(self.access_log), "posix", "--sidecar", str(meta), str(self.data)], port)
+
+    def requests(self):
+        """What the server answered so far: [(operation, key)]."""
+        found = []
+        for line in self.access_log.read_text().splitlines():
+            words = re.findall(r"\[[^\]]*\]|\S+", line)
+            if len(words) > 8 and words[6].startswith("s3_"):
+                found.append((words[6][3:], words[7]))
+        return found
+
+
+def signed_get(port, key, bucket=BUCKET, timeout=20):
+    return signed("GET", port, key, b"", bucket, timeout)
+
+
+def signed(method, port, key, body=b"", bucket=BUCKET, timeout=20):
+    """A request by a signature of the test's own; (status, body)."""
+    host, now = f"127.0.0.1:{port}", datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    path = f"/{bucket}/" + urllib.parse.quote(key, safe="/-_.~")
+    payload = hashlib.sha256(body).hexdigest()
+    headers = {"host": host, "x-amz-content-sha256": payload, "x-amz-date": now}
+    names = ";".join(sorted(headers))
+    canonical = "\n".join([method, path, "", *[f"{n}:{headers[n]}" for n in sorted(headers)], "", names, payload])
+    scope = f"{now[:8]}/us-east-1/s3/aws4_request"
+    text = "\n".join(["AWS4-HMAC-SHA256", now, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    secret = ("AWS4" + SECRET).encode()
+    for step in scope.split("/"):
+        secret = hmac.new(secret, step.encode(), hashlib.sha256).digest()
+    signature = hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()
+    headers["Authorization"] = f"AWS4-HMAC-SHA256 Credential={KEY}/{scope}, SignedHeaders={names}, Signature={signature}"
+    request = urllib.request.Request(f"http://{host}{path}", headers=headers, data=body or None, method=method)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=timeout) as answer:
+            content = answer.read()
+            assert method != "GET" or len(content) == int(answer.headers["Content-Length"])
+            return answer.status, content
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+class Azurite(Server):
+    account = "devstoreaccount1"
+    # The emulator's key is fixed and published with it.
+    key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+    program = STORES / "azurite" / "node_modules" / ".bin" / "azurite-blob"
+
+    @classmethod
+    def missing(cls):
+        return None if cls.program.exists() and shutil.which("node") else "azurite is not here; scripts/setup-stores --more"
+
+    def __init__(self, directory):
+        port = free_port()
+        self.start(pathlib.Path(directory), [str(self.program), "--blobHost", "127.0.0.1", "--blobPort", str(port), "--location",
+                                             str(directory), "--skipApiVersionCheck", "--disableTelemetry"], port)
+        self.endpoint = f"http://127.0.0.1:{port}/{self.account}"
+        self.environment = {"AZURE_STORAGE_CONNECTION_STRING": f"DefaultEndpointsProtocol=http;AccountName={self.account};"
+                                                               f"AccountKey={self.key};BlobEndpoint={self.endpoint};"}
+
+
+class Moto(Server):
+    program = STORES / "moto" / "bin" / "moto_server"
+
+    @classmethod
+    def missing(cls):
+        return None if cls.program.exists() else "moto is not here; scripts/setup-stores --more"
+
+    def __init__(self, directory):
+        port = free_port()
+        self.start(pathlib.Path(directory), [str(self.program), "-H", "127.0.0.1", "-p", str(port)], port)

@@ -1,0 +1,18 @@
+# Object stores on loopback. Servers are fetched by scripts/setup-stores, never by a test; what is not there skips.
+function(store_test name)
+  cmake_parse_arguments(store "OPTIONAL_STORE" "TIMEOUT" "" ${ARGN})
+  if(NOT TARGET recloser)
+    return()
+  endif()
+  if(NOT store_TIMEOUT)
+    set(store_TIMEOUT 900)
+  endif()
+  add_test(NAME store.${name} COMMAND ${RECLOSER_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/store/test_${name}.py)
+  set_tests_properties(store.${name} PROPERTIES LABELS store TIMEOUT ${store_TIMEOUT} SKIP_RETURN_CODE 77
+    ENVIRONMENT "RECLOSER_PROGRAM=$<TARGET_FILE:recloser>;RECLOSER_SOURCE_DIR=${CMAKE_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+endfunction()
+store_test(s3_load)
+store_test(s3_faults)
+store_test(s3_race)
+store_test(azure)
+store_test(probe)

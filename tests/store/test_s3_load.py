@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loading into S3: what works on disk works in a bucket, and costs what it should."""
+import hashlib
+import os
+import re
+
+from lake import Lake, main
+from servers import KEY, signed
+
+CASE_SPEC = """\
+dataset: queue
+root: s3://lake/{prefix}
+source: {{files: "*.csv", csv: {{delimiter: ","}}}}
+publisher: {{column: iso, value: ERCOT}}
+key: {{identity: [queue_id]}}
+partition: [state, month]
+revision: published_at
+geometry: {{column: geometry, crs: EPSG:4326, from: {{lon: lon, lat: lat}}}}
+columns: {{capacity_mw: {{type: double}}, published_at: {{type: date}}}}
+"""
+
+
+class Loading(Lake):
+    def test_first_again_and_replaced(self):
+        first = self.load(1, states=("NM", "TX"))
+        self.assertEqual(first["outcome"], "loaded")
+        self.assertEqual([p["target"] for p in first["partitions"]],
+                         [f"s3://lake/{self.place_in}/queue/state={s}/month=2026-07/part.parquet" for s in ("NM", "TX")])
+        before = self.objects()
+        again = self.load(1, states=("NM", "TX"))
+        self.assertEqual(again["outcome"], "unchanged")
+        self.assertEqual(self.objects(), before)
+        replaced = self.load(2)
+        self.assertEqual([p["outcome"] for p in replaced["partitions"]], ["replaced"])
+        self.assertEqual(replaced["partitions"][0]["seq"], 2)
+        self.assert_whole(["state=NM/month=2026-07", "state=TX/month=2026-07"])
+        self.assertEqual(self.call_json("verify", self.spec_path)["outcome"], "sound")
+        status = self.call_json("status", self.spec_path)
+        self.assertEqual([(p["partition"], p["seq"], p["live"]) for p in status["partitions"]],
+                         [("state=NM/month=2026-07", 1, "sound"), ("state=TX/month=2026-07", 2, "sound")])
+        self.assertEqual(self.objects("_recloser/queue/plans"), {})
+
+    def test_dry_run_writes_no_version(self):
+        self.load(1)
+        before = self.objects()
+        done = self.call_json("load", self.spec_path, self.delivery(2), "--dry-run")
+        self.assertEqual(done["outcome"], "dry_run")
+        self.assertEqual(self.objects(), before)
+
+    def test_foreign_object_is_adopted(self):
+        self.load(1)
+        self.load(2)
+        archived = next((self.root / "_recloser/queue/archive").rglob("part.parquet.*"))
+        signed("PUT", self.gateway.port, f"{self.place_in}/queue/state=TX/month=2026-07/part.parquet", archived.read_bytes())
+        done = self.load(3)
+        self.assertTrue(any("adopted" in w for w in done["warnings"]), done["warnings"])
+        kinds = [r["kind"] for r in self.records()]
+        self.assertEqual(kinds, ["version", "version", "adopted", "version"])
+
+    def test_verify_finds_altered_bytes(self):
+        self.load(1)
+        data = bytearray(self.live().read_bytes())
+        data[len(data) // 2] ^= 1
+        self.live().write_bytes(bytes(data))
+        self.assertEqual(self.call_json("verify", self.spec_path, code=1)["outcome"], "fault")
+
+    def test_partition_values_with_slash_and_percent(self):
+        data = self.write("odd.csv", "queue_id,state,month,capacity_mw,published_at,lon,lat\n"
+                                     "1,A/B,50%,1,2026-07-01,-97.5,30.5\n2,a b=c&d+é,2026-07,2,2026-07-01,-97.5,30.5\n")
+        self.call_json("load", self.spec_path, data)
+        self.assertEqual(self.call_json("load", self.spec_path, data)["outcome"], "unchanged")
+        self.assertEqual(self.call_json("verify", self.spec_path)["outcome"], "sound")
+        self.assertEqual(sorted(self.objects("queue")),
+                         ["queue/state=A%2FB/month=50%25/part.parquet", "queue/state=a%20b%3Dc%26d%2B%C3%A9/month=2026-07/part.parquet"])
+
+    def test_quarantine_is_kept(self):
+        data = self.write("bad.csv", "queue_id,state,month,capacity_mw,published_at,lon,lat\n"
+                          + "".join(f"{n},TX,2026-07,1,2026-07-01,-97.5,30.5\n" for n in range(200)) + "x,TX,2026-07,TBD,2026-07-01,-97.5,30.5\n")
+        done = self.call_json("load", self.spec_path, data)
+        self.assertEqual(done["quarantined"], 1)
+        self.assertTrue((self.root / "_recloser/queue" / done["quarantine"]).read_bytes().startswith(b"PAR1"))
+
+
+class Cases(Lake):
+    """Worked cases, with a bucket for the root."""
+
+    def case(self, name):
+        self.folder = self.shared(f"cases/{name}")
+        self.spec_path = self.spec(CASE_SPEC.format(prefix=self.place_in))
+
+    def load_file(self, name, code=0):
+        return self.call_json("load", self.spec_path, self.folder / name, code=code)
+
+    def test_07_load_twice(self):
+        self.case("07-load-twice")
+        self.assertEqual(self.load_file("july.csv")["rows_written"], 5)
+        before = self.objects()
+        self.assertEqual(self.load_file("july.csv")["outcome"], "unchanged")
+        self.assertEqual(self.objects(), before)
+        self.assertEqual(self.objects("_recloser/queue/archive"), {})
+
+    def test_08_neighbour_untouched(self):
+        self.case("08-neighbour-untouched")
+        self.load_file("both.csv")
+        texas = self.live()
+        before = (texas.read_bytes(), texas.stat().st_mtime_ns)
+        done = self.load_file("nm_only.csv")
+        self.assertEqual((texas.read_bytes(), texas.stat().st_mtime_ns), before)
+        self.assertEqual(done["disappeared"], 2)
+
+    def test_09_bad_batch_keeps_old(self):
+        self.case("09-bad-batch-keeps-old")
+        self.load_file("good.csv")
+        before = self.objects()
+        done = self.load_file("bad.csv", code=3)
+        self.assertIn("queue_id", str(done["error"]))
+        self.assertEqual(self.objects(), before)
+
+    def test_45_same_size_other_content(self):
+        self.case("45-same-size-other-content")
+        for version in ("v1.csv", "v2.csv"):
+            path = self.write("in.csv", (self.folder / version).read_bytes())
+            os.utime(path, (1783209600, 1783209600))
+            done = self.call_json("load", self.spec_path, path)
+        self.assertEqual(done["partitions"][0]["outcome"], "replaced")
+        one, two = self.records(done["partitions"][0]["partition"])
+        self.assertNotEqual(one["content_fingerprint"], two["content_fingerprint"])
+
+    def test_50_header_only_source(self):
+        self.case("50-header-only-source")
+        self.load_file("good.csv")
+        before = self.objects()
+        self.load_file("empty.csv", code=3)
+        self.assertEqual(self.objects(), before)
+
+
+class Costs(Lake):
+    """Requests, by the server's log: so many a partition that is touched, whatever else is there."""
+
+    def cost(self, version, states):
+        before = len(self.gateway.requests())
+        done = self.load(version, states=states)
+        after = self.gateway.requests()[before:]
+        self.assertEqual(done["store"]["requests"], len(after), after)
+        return len(after), after
+
+    def test_constant_counts(self):
+        self.load(0, states=("WY",))  # the probe is cached
+        two, _ = self.cost(1, ("AA", "AB"))
+        four, log = self.cost(1, ("BA", "BB", "BC", "BD"))
+        self.assertEqual(four - two, 2 * 5, log)
+        two, _ = self.cost(2, ("AA", "AB"))
+        four, log = self.cost(2, ("BA", "BB", "BC", "BD"))
+        self.assertEqual(four - two, 2 * 7, log)
+        one, log = self.cost(3, ("AA",))
+        self.assertEqual(one, 7 + 9, log)
+        # One of four has changed: the other three cost two each. Listing the ledger for absent partitions is one more.
+        self.write("v3-4.csv", self.delivery(2, ("BA", "BB", "BC", "BD")).read_text().replace("BB0,BB,2026-07,102.5", "BB0,BB,2026-07,103.5"))
+        before = len(self.gateway.requests())
+        self.call_json("load", self.spec_path, self.dir / "v3-4.csv")
+        log = self.gateway.requests()[before:]
+        self.assertEqual(len(log), 7 + 3 * 2 + 9 + 1, log)
+
+    def test_unchanged_costs_two(self):
+        self.load(0, states=("AA", "BB", "CC", "DD"))
+        before = len(self.gateway.requests())
+        done = self.load(0, states=("AA", "BB", "CC", "DD"))
+        log = self.gateway.requests()[before:]
+        self.assertEqual(done["outcome"], "unchanged")
+        touched = [k for _, k in log if re.search(r"state", k)]
+        self.assertEqual(len(touched), 4, log)  # HEADs; LISTs show no key in the log
+        self.assertEqual(len(log), 4 * 2 + 5, log)
+
+    def test_grow_with_what_is_touched(self):
+        few = [f"S{n:02d}" for n in range(10)]
+        many = [f"S{n:02d}" for n in range(100)]
+        self.load(1, states=few)
+        cost_of_few, _ = self.cost(2, few[:1])
+        self.fresh("b")
+        self.load(1, states=many)
+        cost_of_many, log = self.cost(2, many[:1])
+        self.assertEqual(cost_of_few, cost_of_many, log)
+
+    def test_report_counts_bytes(self):
+        done = self.load(1)
+        size = self.live().stat().st_size
+        self.assertGreater(done["store"]["bytes_sent"], size)
+        self.assertGreaterEqual(done["store"]["bytes_received"], size)  # read back
+        self.assertEqual(done["store"]["retries"], 0)
+
+
+class Refusals(Lake):
+    """One clear line each, and nothing changed."""
+
+    def refused(self, words, env=None, spec=None):
+        self.load(1)
+        before = self.objects()
+        done = self.call("load", spec or self.spec_path, self.delivery(2), code=6, env=env or {})
+        for word in words:
+            self.assertIn(word, done.err)
+        self.assertLessEqual(len(done.err.strip().splitlines()), 3, done.err)
+        self.assertNotIn("secret", done.err.replace("the secret key is wrong", "").replace("AWS_SECRET", ""))
+        self.assertEqual(self.objects(), before)
+
+    def test_wrong_secret(self):
+        self.refused(["secret key is wrong", "AWS_SECRET_ACCESS_KEY"], {"AWS_SECRET_ACCESS_KEY": "other"})
+
+    def test_unknown_key(self):
+        self.refused(["does not know this access key"], {"AWS_ACCESS_KEY_ID": "nobody"})
+
+    def test_no_credentials(self):
+        self.refused(["no credentials for s3"], {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None, "HOME": str(self.dir)})
+
+    def test_missing_bucket(self):
+        spec = self.spec(self.spec_path.read_text().replace("s3://lake/", "s3://no-such-lake/"), "other.yaml")
+        self.refused(["no such bucket", "no-such-lake"], spec=spec)
+
+    def test_no_network(self):
+        self.refused(["can't be reached", "127.0.0.1:1"], {"AWS_S3_ENDPOINT": "127.0.0.1:1", "GDAL_HTTP_MAX_RETRY": "1"})
+
+    def test_clock(self):
+        self.refused(["clock of this machine is", "behind"], {"RECLOSER_TEST_NOW": "2020-01-01T00:00:00Z"})
+
+    def test_profile(self):
+        self.load(1)
+        self.write("aws/credentials", f"[default]\naws_access_key_id = x\naws_secret_access_key = x\n[grid]\naws_access_key_id = {KEY}\n"
+                                      f"aws_secret_access_key = {self.environment['AWS_SECRET_ACCESS_KEY']}\n")
+        env = {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None, "AWS_PROFILE": "grid",
+               "AWS_SHARED_CREDENTIALS_FILE": str(self.dir / "aws/credentials"), "AWS_CONFIG_FILE": str(self.dir / "none")}
+        self.assertEqual(self.load(1, env=env)["outcome"], "unchanged")
+
+
+main()
