@@ -1,0 +1,1 @@
+cli_test(readers TIMEOUT 900)
