@@ -88,6 +88,25 @@ typedef struct recloser_setting {
 	const char *column, *value;
 } recloser_setting;
 
+typedef struct recloser_init_options {
+	recloser_common common;    /* spec_path is not used */
+	const char *const *files;  /* one file, or two publications of one source */
+	size_t file_count;
+	const char *dataset;       /* name of the dataset, or NULL: from the first file's name */
+	const char *root;          /* as written into the spec; NULL: "lake" */
+	const char *format;        /* csv, json, parquet, xlsx or ogr; NULL: by name and content */
+	const char *table;         /* the sheet or layer; NULL: the largest */
+	const char *records;       /* where the records are in a JSON document, or NULL */
+	const char *encoding;      /* of a text file, or NULL: found out */
+	const char *output;        /* write the spec to this file, which must not be there; NULL: it is the result's text */
+} recloser_init_options;
+
+/* Propose a spec for a file: the result's text is commented YAML, its JSON has the same findings, the YAML and whether a load by it
+ * succeeds. With two files, columns that change between them are named and kept out of the key.
+ * Statuses: OK, USAGE, REFUSED, IO. */
+RECLOSER_API RECLOSER_MUST_CHECK recloser_status recloser_init(const recloser_init_options *options,
+                                                               recloser_result **out, recloser_error *error);
+
 typedef struct recloser_load_options {
 	recloser_common common;
 	const char *const *files; /* paths, globs are the shell's affair; "-" is standard input; a folder means the files in it that the spec matches */

@@ -20,7 +20,7 @@ struct command {
 	int (*run)(const struct command *self, int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
 };
 
-extern const struct command command_load, command_verify, command_status, command_history, command_diff, command_as_of,
+extern const struct command command_init, command_load, command_verify, command_status, command_history, command_diff, command_as_of,
 	command_restore, command_prune, command_tag, command_why, command_doctor, command_recover, command_key, command_demo;
 
 #endif

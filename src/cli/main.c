@@ -14,7 +14,7 @@
 
 /* In the order of a dataset's life, which is the order of `recloser --help`. */
 static const struct command *const COMMANDS[] = {
-	&command_load,    &command_verify, &command_status, &command_history, &command_diff,
+	&command_init,    &command_load,   &command_verify, &command_status, &command_history, &command_diff,
 	&command_as_of,   &command_restore, &command_prune, &command_tag,     &command_why,
 	&command_doctor,  &command_recover, &command_key,   &command_demo,    NULL,
 };

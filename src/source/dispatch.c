@@ -132,8 +132,7 @@ static bool is_archive(const struct source_request *request)
 	return request->block->member || ends_with(name, strlen(name), ".zip") || ends_with(name, strlen(name), ".shz");
 }
 
-recloser_status source_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
-							recloser_error *error)
+recloser_status source_reader_of(const struct source_request *request, source_reader **out, recloser_error *error)
 {
 	const struct input *input = request->input;
 	const char *format = request->block->format;
@@ -143,9 +142,18 @@ recloser_status source_open(struct arena *arena, const struct source_request *re
 		return error_hint(error, "Formats are csv, json, parquet, xlsx and ogr.");
 	}
 	if (is_archive(request))
-		return ogr_open(arena, request, out, count, error);
+		reader = ogr_open;
 	struct stat status;
 	if (!reader && tells_nothing(input->name) && stat(input->read_path, &status) == 0 && S_ISREG(status.st_mode))
 		RC_TRY(look(input, &reader, error));
-	return (reader ? reader : ogr_open)(arena, request, out, count, error);
+	*out = reader ? reader : ogr_open;
+	return RECLOSER_OK;
+}
+
+recloser_status source_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
+							recloser_error *error)
+{
+	source_reader *reader;
+	RC_TRY(source_reader_of(request, &reader, error));
+	return reader(arena, request, out, count, error);
 }

@@ -114,6 +114,13 @@ source_reader csv_open, json_open, parquet_open, xlsx_open, ogr_open;
 /* The reader by the block's `format`, else by a file's name; NULL when neither tells. */
 source_reader *source_reader_for(const struct block *block, const char *name);
 
+/* The reader that source_open would take: by the block's `format`, the name, else the first bytes. RECLOSER_USAGE for a format
+ * that is none; RECLOSER_IO. */
+recloser_status source_reader_of(const struct source_request *request, source_reader **out, recloser_error *error) RC_CHECKED;
+/* The names of the tables in the input: visible sheets or layers; none where the format has one table without a name. */
+recloser_status source_tables(struct arena *arena, const struct source_request *request, struct strings *out,
+                              recloser_error *error) RC_CHECKED;
+
 /* Put a fault text together: reason, column, value with 0x1F between; cut to fit `size`. Returns its length. */
 size_t source_fault(char *buffer, size_t size, const char *reason, const char *column, const char *value, size_t value_length);
 /* Find a column by one of the names a spec gives: squeezed and case-blind, a letter in sheets. -1 none, -2 several. */
