@@ -35,6 +35,8 @@ static json_t *sources_json(struct run *run)
 		json_put_text(run->arena, source, "name", run->inputs[i].name);
 		json_put_text(run->arena, source, "source", run->inputs[i].source->name);
 		json_put_text(run->arena, source, "sha256", run->inputs[i].sha256);
+		if (run->inputs[i].etag)
+			json_put_text(run->arena, source, "etag", run->inputs[i].etag);
 		json_put_int(run->arena, source, "bytes", (int64_t)run->inputs[i].bytes);
 		json_add(run->arena, sources, source);
 	}

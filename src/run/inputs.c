@@ -5,9 +5,12 @@
 
 #include "run/run.h"
 #include "source/input.h"
+#include "store/remote.h"
 
-static const char *name_of(const char *path)
+static const char *name_of(struct arena *arena, const char *path)
 {
+	if (remote_is(path))
+		return remote_name(arena, path);
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
 }
@@ -54,7 +57,7 @@ static recloser_status recognise(const struct run *run, const char *path, const 
 	*out = NULL;
 	for (size_t i = 0; i < spec->source_count; i++) {
 		const struct source_spec *source = &spec->sources[i];
-		if (run->options->source ? source->name && strcmp(source->name, run->options->source) == 0 : takes(source, name_of(path))) {
+		if (run->options->source ? source->name && strcmp(source->name, run->options->source) == 0 : takes(source, name_of(run->arena, path))) {
 			*out = source;
 			hits++;
 		}
@@ -86,7 +89,7 @@ static recloser_status named_files(struct run *run, struct strings *out, reclose
 		for (size_t k = 0; k < found.count; k++) {
 			bool wanted = !folder;
 			for (size_t s = 0; folder && s < run->spec->source_count; s++)
-				wanted |= takes(&run->spec->sources[s], name_of(found.at[k]));
+				wanted |= takes(&run->spec->sources[s], name_of(run->arena, found.at[k]));
 			if (wanted)
 				strings_add(run->arena, out, found.at[k]);
 		}

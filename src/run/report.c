@@ -170,6 +170,8 @@ json_t *run_report(struct run *run, const char *outcome)
 		json_put_text(arena, source, "path", run->inputs[i].path);
 		json_put_text(arena, source, "source", run->inputs[i].source ? run->inputs[i].source->name : NULL);
 		json_put_text(arena, source, "sha256", run->inputs[i].sha256);
+		if (run->inputs[i].etag)
+			json_put_text(arena, source, "etag", run->inputs[i].etag);
 		json_put_int(arena, source, "bytes", (int64_t)run->inputs[i].bytes);
 		json_add(arena, sources, source);
 	}

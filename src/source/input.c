@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "source/spool.h"
+#include "store/remote.h"
 
 static const char *last_part(struct arena *arena, const char *path)
 {
@@ -165,6 +166,8 @@ recloser_status input_open(struct arena *arena, const char *path, const char *sp
 		out->name = "stdin";
 		return spool_stream(arena, STDIN_FILENO, spool, out, error);
 	}
+	if (remote_is(path))
+		return input_fetch(arena, spool, out, error);
 	out->name = last_part(arena, path);
 	struct stat status;
 	if (stat(path, &status) != 0)
@@ -189,7 +192,7 @@ recloser_status input_open(struct arena *arena, const char *path, const char *sp
 recloser_status input_expand(struct arena *arena, const char *path, struct strings *out, recloser_error *error)
 {
 	struct stat status;
-	if (strcmp(path, "-") == 0 || has_suffix(last_part(arena, path), ".gdb")) {
+	if (strcmp(path, "-") == 0 || remote_is(path) || has_suffix(last_part(arena, path), ".gdb")) {
 		strings_add(arena, out, arena_strdup(arena, path));
 		return RECLOSER_OK;
 	}

@@ -11,6 +11,8 @@
  * RECLOSER_IO when it can't be read. `source` is left NULL for the caller. */
 recloser_status input_open(struct arena *arena, const char *path, const char *spool, struct input *out,
 						   recloser_error *error) RC_CHECKED;
+/* What input_open does for a URL (store/remote.h has the forms): out->path is set, the rest is filled in, the ETag too. */
+recloser_status input_fetch(struct arena *arena, const char *spool, struct input *out, recloser_error *error) RC_CHECKED;
 
 /* Add the files that `path` stands for: itself, or the regular files in a folder, sorted by bytes, hidden ones left out.
  * A .gdb folder is one input. */
