@@ -185,6 +185,8 @@ static size_t receive_header(char *line, size_t size, size_t items, void *pointe
 	struct transfer *t = pointer;
 	struct http_answer *answer = t->answer;
 	char length[32] = "";
+	if (size * items > 5 && memcmp(line, "HTTP/", 5) == 0) /* the answer after a redirection */
+		answer->etag[0] = answer->generation[0] = answer->code[0] = '\0';
 	take(line, size * items, "etag", answer->etag, sizeof answer->etag);
 	take(line, size * items, "date", answer->date, sizeof answer->date);
 	take(line, size * items, "x-goog-generation", answer->generation, sizeof answer->generation);
@@ -206,6 +208,8 @@ static void set_common(struct http *http, const struct http_request *request, st
 	curl_easy_setopt(curl, CURLOPT_URL, request->url);
 	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, request->follow ? 1L : 0L);
+	curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, http->problem);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -322,7 +326,7 @@ static void hand_over(struct transfer *t, struct arena *arena)
 		t->answer->body_count = t->received_count;
 	} else {
 		t->sink->bytes = copy;
-		t->sink->count = t->received_count;
+		t->sink->count = t->sink->file ? (size_t)t->total : t->received_count;
 	}
 }
 

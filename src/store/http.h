@@ -16,6 +16,7 @@ struct http_request {
 	const struct bucket_body *body; /* NULL: none */
 	uint64_t body_from, body_count; /* the part of a file that is sent; 0 and 0: all of it */
 	struct bucket_sink *sink;       /* filled when the status is 200; else the body is in the answer */
+	bool follow;                    /* redirections, as web servers send them */
 };
 struct http_answer {
 	int status; /* 0: none came */
