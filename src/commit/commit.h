@@ -96,6 +96,10 @@ recloser_status version_file(struct dataset *dataset, struct arena *arena, const
 /* Where to read the bytes of a version: its archived file, which nobody replaces. A reader that opens the live one twice, as
  * engines do, may meet two versions. The live one only where the archive has lost it. */
 const char *version_path(struct dataset *dataset, struct arena *arena, const struct record *record);
+/* Where the bytes of a version are kept, a path or URL: its archived file, or the live one where the newest record, `newest`, has
+ * these bytes and live is that. NULL: nowhere any more. Size is looked at, the bytes are not. Below `control`: archived. */
+recloser_status version_place(struct dataset *dataset, struct arena *arena, const struct record *record,
+							  const struct record *newest, const char **out, recloser_error *error) RC_CHECKED;
 /* Names of the other files in the folder of a partition: not ours, never touched. */
 recloser_status live_neighbours(struct dataset *dataset, struct arena *arena, const char *partition, struct strings *out,
 								recloser_error *error) RC_CHECKED;
@@ -207,6 +211,9 @@ const char *path_in(struct arena *arena, const char *base, const char *partition
 const char *path_control(const struct dataset *dataset, struct arena *arena, const char *relative);
 /* "00000042.json" -> 42, 0 for any other name. */
 int64_t number_of(const char *name);
+/* Names directly in `<control>/<relative>`, sorted; none when there is no such folder. */
+recloser_status control_list(struct dataset *dataset, struct arena *arena, const char *relative, struct strings *names,
+							 recloser_error *error) RC_CHECKED;
 /* Both treat "no such file" as an answer: *there false, *out NULL. */
 recloser_status file_look(struct dataset *dataset, const char *path, struct fs_stat *out, bool *there,
 						  recloser_error *error) RC_CHECKED;

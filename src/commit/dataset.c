@@ -132,3 +132,13 @@ recloser_status control_remove(struct dataset *dataset, struct arena *arena, con
 	int failed = dataset->fs->ops->unlink(dataset->fs, path);
 	return failed && failed != ENOENT ? error_errno(error, "store.unlink", failed, "remove", path) : RECLOSER_OK;
 }
+
+recloser_status control_list(struct dataset *dataset, struct arena *arena, const char *relative, struct strings *names,
+							 recloser_error *error)
+{
+	if (dataset->bucket)
+		return object_control_list(dataset, arena, relative, names, error);
+	const char *path = path_control(dataset, arena, relative);
+	int failed = dataset->fs->ops->list(dataset->fs, path, arena, names);
+	return failed && failed != ENOENT ? error_errno(error, "store.list", failed, "list", path) : RECLOSER_OK;
+}

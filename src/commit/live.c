@@ -140,6 +140,28 @@ recloser_status version_file(struct dataset *dataset, struct arena *arena, const
 	return RECLOSER_OK;
 }
 
+recloser_status version_place(struct dataset *dataset, struct arena *arena, const struct record *record,
+							  const struct record *newest, const char **out, recloser_error *error)
+{
+	struct fs_stat stat;
+	enum live_state live;
+	bool there = false;
+	if (dataset->bucket)
+		return object_version_place(dataset, arena, record, newest, out, error);
+	*out = record->archive ? path_control(dataset, arena, record->archive) : NULL;
+	if (*out)
+		RC_TRY(file_look(dataset, *out, &stat, &there, error));
+	if (there && stat.bytes == record->bytes)
+		return RECLOSER_OK;
+	*out = NULL;
+	if (!newest || strcmp(newest->sha256, record->sha256) != 0)
+		return RECLOSER_OK;
+	RC_TRY(live_state(dataset, arena, record->partition, newest, &live, error));
+	if (live == LIVE_SOUND)
+		*out = live_path(dataset, arena, record->partition);
+	return RECLOSER_OK;
+}
+
 recloser_status live_neighbours(struct dataset *dataset, struct arena *arena, const char *partition, struct strings *out,
 								recloser_error *error)
 {

@@ -70,6 +70,8 @@ recloser_status object_control_adopt(struct dataset *dataset, struct arena *aren
 
 recloser_status object_control_remove(struct dataset *dataset, struct arena *arena, const char *relative,
 									  recloser_error *error) RC_CHECKED;
+recloser_status object_control_list(struct dataset *dataset, struct arena *arena, const char *relative, struct strings *names,
+									recloser_error *error) RC_CHECKED;
 recloser_status object_file_look(struct dataset *dataset, const char *path, struct fs_stat *out, bool *there,
 								 recloser_error *error) RC_CHECKED;
 
@@ -104,6 +106,8 @@ recloser_status object_live_file(struct dataset *dataset, struct arena *arena, c
 								 recloser_error *error) RC_CHECKED;
 recloser_status object_version_file(struct dataset *dataset, struct arena *arena, const struct record *record,
 									const char **path, recloser_error *error) RC_CHECKED;
+recloser_status object_version_place(struct dataset *dataset, struct arena *arena, const struct record *record,
+									 const struct record *newest, const char **out, recloser_error *error) RC_CHECKED;
 recloser_status object_live_state(struct dataset *dataset, struct arena *arena, const char *partition,
 								  const struct record *record, enum live_state *out, recloser_error *error) RC_CHECKED;
 

@@ -164,3 +164,27 @@ recloser_status dataset_open_bucket(struct arena *arena, struct fs *local, struc
 	*out = dataset;
 	return RECLOSER_OK;
 }
+
+/* A folder is what keys have in common up to a slash; what lies deeper counts by its first part. */
+recloser_status object_control_list(struct dataset *dataset, struct arena *arena, const char *relative, struct strings *names,
+									recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	const char *folder = object_key(dataset, arena_printf(arena, "%s/", path_control(dataset, arena, relative)));
+	struct bucket_listing what = {.prefix = folder};
+	do {
+		struct bucket_page page;
+		enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
+		if (answer != BUCKET_DONE)
+			return object_failed(dataset, answer, "list", folder, error);
+		for (size_t i = 0; i < page.count; i++) {
+			const char *rest = page.at[i].key + strlen(folder);
+			const char *name = arena_strndup(arena, rest, strcspn(rest, "/"));
+			if (names->count == 0 || strcmp(names->at[names->count - 1], name) != 0)
+				strings_add(arena, names, name);
+		}
+		what.next = page.next;
+	} while (what.next);
+	strings_sort(names);
+	return RECLOSER_OK;
+}

@@ -175,3 +175,40 @@ recloser_status object_version_file(struct dataset *dataset, struct arena *arena
 	error_set(error, RECLOSER_IO, "archive.gone", "the bytes of seq %lld are neither archived nor live", (long long)record->seq);
 	return error_where(error, "%s/%s*", dataset->root, what.prefix);
 }
+
+/* The same names without their bytes: the first of the right size, or what the record after it says it archived. */
+recloser_status object_version_place(struct dataset *dataset, struct arena *arena, const struct record *record,
+									 const struct record *newest, const char **out, recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	struct bucket_listing what = {.prefix = object_key(dataset, path_control(dataset, arena, object_archive_name(arena, record, "")))};
+	struct bucket_page page;
+	struct record *next;
+	struct fs_stat stat;
+	enum live_state live;
+	bool there = false;
+	*out = NULL;
+	enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
+	if (answer != BUCKET_DONE)
+		return object_failed(dataset, answer, "list", what.prefix, error);
+	for (size_t i = 0; i < page.count && !*out; i++)
+		if (page.at[i].bytes == record->bytes)
+			*out = arena_printf(arena, "%s/%s", dataset->root, page.at[i].key);
+	if (*out)
+		return RECLOSER_OK;
+	RC_TRY(object_ledger_read(dataset, arena, record->partition, record->seq + 1, &next, error));
+	const char *name = next ? json_get_text(json_object_get(next->json, "base"), "archive") : NULL;
+	if (name) {
+		*out = path_control(dataset, arena, name);
+		RC_TRY(object_file_look(dataset, *out, &stat, &there, error));
+		if (there && stat.bytes == record->bytes)
+			return RECLOSER_OK;
+	}
+	*out = NULL;
+	if (!newest || strcmp(newest->sha256, record->sha256) != 0)
+		return RECLOSER_OK;
+	RC_TRY(object_live_state(dataset, arena, record->partition, newest, &live, error));
+	if (live == LIVE_SOUND)
+		*out = live_path(dataset, arena, record->partition);
+	return RECLOSER_OK;
+}

@@ -14,7 +14,7 @@ static recloser_status add(struct dataset *dataset, struct arena *arena, struct 
 	struct moment_version *version = &moment->at[moment->count++];
 	version->record = record;
 	version->newest = newest;
-	RC_TRY(version_find(dataset, arena, record, newest, &version->file, error));
+	RC_TRY(version_place(dataset, arena, record, newest, &version->file, error));
 	if (version->file)
 		return RECLOSER_OK;
 	version->lost = pruned_how(arena, prunes, record->partition, record->seq);

@@ -138,8 +138,10 @@ static recloser_status copy_one(struct history *h, const struct moment_version *
 	struct fs_file *file;
 	const char *folder = path_in(h->arena, directory, version->record->partition, "");
 	const char *to = path_in(h->arena, folder, "part.parquet", "");
+	const char *from;
+	RC_TRY(version_file(h->dataset, h->arena, version->record, &from, error));
 	RC_TRY(make_directory(h->dataset, h->arena, folder, error));
-	int failed = fs->ops->copy(fs, version->file, to);
+	int failed = fs->ops->copy(fs, from, to);
 	if (failed)
 		return error_errno(error, "store.copy", failed, "copy to", to);
 	failed = fs->ops->open(fs, to, false, &file);

@@ -21,8 +21,12 @@ static recloser_status live_side(struct history *h, const char *partition, struc
 	enum live_state live;
 	RC_TRY(ledger_newest(h->dataset, h->arena, partition, &newest, error));
 	RC_TRY(live_state(h->dataset, h->arena, partition, newest, &live, error));
-	*out = (struct diff_side){.partition = partition, .relation = table_of(h->arena, live_path(h->dataset, h->arena, partition))};
+	*out = (struct diff_side){.partition = partition};
 	if (live == LIVE_SOUND || live == LIVE_FOREIGN) {
+		const char *file;
+		RC_TRY(live == LIVE_SOUND ? version_file(h->dataset, h->arena, newest, &file, error)
+		                          : live_file(h->dataset, h->arena, partition, &file, error));
+		out->relation = table_of(h->arena, file);
 		out->seq = live == LIVE_SOUND ? newest->seq : 0;
 		out->loaded_at = live == LIVE_SOUND ? newest->loaded_at : NULL;
 		out->label = live == LIVE_SOUND ? arena_printf(h->arena, "live, seq %" PRId64, newest->seq) : "live, put there by another program";
@@ -45,13 +49,14 @@ static recloser_status seq_side(struct history *h, const char *partition, int64_
 		error_set(error, RECLOSER_USAGE, "diff.seq", "%s has no version %" PRId64, partition_shown(partition), seq);
 		return error_hint(error, "recloser history %s %s lists them", h->spec->path, partition);
 	}
-	RC_TRY(version_find(h->dataset, h->arena, record, newest, &file, error));
+	RC_TRY(version_place(h->dataset, h->arena, record, newest, &file, error));
 	if (!file) {
 		RC_TRY(prunes_read(h->dataset, h->arena, &prunes, error));
 		const char *how = pruned_how(h->arena, prunes, partition, seq);
 		return error_set(error, RECLOSER_FAULT, "version.lost", "seq %" PRId64 " of %s is not to be had: %s", seq,
 		                 partition_shown(partition), how ? how : "its archived file is gone");
 	}
+	RC_TRY(version_file(h->dataset, h->arena, record, &file, error));
 	*out = (struct diff_side){.label = arena_printf(h->arena, "seq %" PRId64, seq), .partition = partition, .seq = seq,
 	                          .relation = table_of(h->arena, file), .loaded_at = record->loaded_at};
 	return RECLOSER_OK;

@@ -73,9 +73,10 @@ static recloser_status finer(struct doctor *doctor, const struct live_part *larg
 	const char *file, *table;
 	struct rows schema, rows;
 	struct text sql = text_on(arena);
-	RC_TRY(version_find(h->dataset, arena, largest->record, largest->record, &file, error));
+	RC_TRY(version_place(h->dataset, arena, largest->record, largest->record, &file, error));
 	if (doctor->quick || !file)
 		return RECLOSER_OK;
+	RC_TRY(version_file(h->dataset, arena, largest->record, &file, error));
 	table = arena_printf(arena, "read_parquet(%s, hive_partitioning = false)", sql_text(arena, file));
 	RC_TRY(engine_describe(h->engine, arena, arena_printf(arena, "SELECT * FROM %s", table), &schema, error));
 	for (size_t i = 0; i < schema.row_count; i++) {

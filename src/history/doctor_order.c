@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What is left over, foreign or lost. The sweeping itself is recover's. */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,16 +23,14 @@ static recloser_status staging(struct doctor *doctor, const json_t *open, reclos
 	struct fs *fs = h->dataset->fs;
 	struct strings runs = {0}, dead = {0}, living = {0};
 	const char *directory = path_control(h->dataset, h->arena, "staging");
-	int failed = fs->ops->list(fs, directory, h->arena, &runs);
-	if (failed && failed != ENOENT)
-		return error_errno(error, "store.list", failed, "list", directory);
+	RC_TRY(control_list(h->dataset, h->arena, "staging", &runs, error));
 	for (size_t i = 0; i < runs.count; i++) {
 		const char *alive = path_in(h->arena, directory, runs.at[i], "alive");
 		struct fs_lock *lock = NULL;
 		struct fs_stat stat;
 		if (fs->ops->stat(fs, alive, &stat) != 0)
 			continue; /* it ends at this moment */
-		failed = fs->ops->lock(fs, alive, NULL, &lock);
+		int failed = fs->ops->lock(fs, alive, NULL, &lock);
 		strings_add(h->arena, failed == 0 ? &dead : &living, runs.at[i]);
 		if (failed == 0)
 			fs->ops->unlock(fs, lock);
@@ -51,16 +48,14 @@ static recloser_status temporary(struct doctor *doctor, recloser_error *error)
 	struct history *h = doctor->h;
 	struct strings names = {0};
 	const char *directory = path_control(h->dataset, h->arena, "tmp");
-	int failed = h->dataset->fs->ops->list(h->dataset->fs, directory, h->arena, &names);
-	if (failed && failed != ENOENT)
-		return error_errno(error, "store.list", failed, "list", directory);
+	RC_TRY(control_list(h->dataset, h->arena, "tmp", &names, error));
 	if (names.count)
 		doctor_say(doctor, "leftover", FINDING_FACT, NULL, "%zu temporary file%s in %s; recover sweeps those older than a day", names.count,
 		           names.count == 1 ? "" : "s", directory);
 	return RECLOSER_OK;
 }
 
-/* Every version that was not pruned must still be had. */
+/* Every version that was not pruned must still be had; on a file system the live one, too, has its archived name. */
 static recloser_status archive(struct doctor *doctor, recloser_error *error)
 {
 	struct history *h = doctor->h;
@@ -73,15 +68,13 @@ static recloser_status archive(struct doctor *doctor, recloser_error *error)
 		RC_TRY(versions_of(h->dataset, h->arena, doctor->parts[i].partition, &versions, error));
 		for (size_t k = 0; k < versions.count; k++) {
 			const struct record *record = versions.at[k];
-			struct fs_stat stat;
-			bool there = false;
+			const char *place;
 			versions_seen++;
-			if (record->archive)
-				RC_TRY(file_look(h->dataset, path_control(h->dataset, h->arena, record->archive), &stat, &there, error));
-			bytes += there ? stat.bytes : 0;
-			bool by_prune = !there && pruned_how(h->arena, prunes, record->partition, record->seq);
+			RC_TRY(version_place(h->dataset, h->arena, record, h->dataset->bucket ? versions.newest : NULL, &place, error));
+			bytes += place ? record->bytes : 0;
+			bool by_prune = !place && pruned_how(h->arena, prunes, record->partition, record->seq);
 			pruned += by_prune;
-			if (!by_prune && (!there || stat.bytes != record->bytes))
+			if (!by_prune && !place)
 				strings_add(h->arena, &lost, arena_printf(h->arena, "%s, seq %" PRId64, partition_shown(record->partition), record->seq));
 		}
 	}

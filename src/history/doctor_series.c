@@ -139,7 +139,9 @@ static recloser_status publications(struct doctor *doctor, const struct line *li
 		                     : h->spec->series ? line->partitions[i]
 		                                     : arena_printf(h->arena, "%s seq %" PRId64, partition_shown(line->partitions[0]), publication->record->seq);
 		if (!doctor->quick)
-			RC_TRY(version_find(h->dataset, h->arena, publication->record, newest, &publication->file, error));
+			RC_TRY(version_place(h->dataset, h->arena, publication->record, newest, &publication->file, error));
+		if (publication->file)
+			RC_TRY(version_file(h->dataset, h->arena, publication->record, &publication->file, error));
 		++*count;
 	}
 	return RECLOSER_OK;

@@ -45,11 +45,7 @@ recloser_status versions_of(struct dataset *dataset, struct arena *arena, const 
 /* The one partition that `wanted` means: its path, or enough of its parts. RECLOSER_USAGE with what there is. */
 recloser_status partition_named(struct dataset *dataset, struct arena *arena, const char *wanted, const char **out,
                                 recloser_error *error) RC_CHECKED;
-/* Where the bytes of a version are: its archived file, else the live one where that is it. NULL: nowhere any more. Size is
- * looked at, the bytes are not (version_sound does). `newest` is the partition's newest record. */
-recloser_status version_find(struct dataset *dataset, struct arena *arena, const struct record *record,
-                             const struct record *newest, const char **out, recloser_error *error) RC_CHECKED;
-/* RECLOSER_FAULT unless the file has the SHA-256 of the record. */
+/* RECLOSER_FAULT unless the local file has the SHA-256 of the record. version_place and version_file (commit.h) find it. */
 recloser_status version_sound(struct dataset *dataset, const struct record *record, const char *file,
                               recloser_error *error) RC_CHECKED;
 /* Why it came to be, in words: "40 new, 25 gone and 214 revised keys, from july.csv", "restored from seq 3". */

@@ -4,7 +4,6 @@
  *
  * `older_than` asks when a version was replaced, not when it was loaded: what was live at that time and later can still be had
  * afterwards, so every as-of from then on keeps working. */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@ enum { LINES_SHOWN = 20 };
 
 struct doomed {
 	struct record *record;
+	const char *archive; /* relative to the control directory */
 	struct fs_stat stat;
 	bool spared; /* a tag or a commit came between */
 };
@@ -82,14 +82,14 @@ static bool may_go(const struct pruning *p, const struct versions *versions, siz
 	return time >= 0 && time < p->cutoff;
 }
 
-static void condemn(struct pruning *p, struct record *record, const struct fs_stat *stat)
+static void condemn(struct pruning *p, struct record *record, const char *archive, const struct fs_stat *stat)
 {
 	if (p->count == p->capacity) {
 		size_t capacity = p->capacity ? p->capacity * 2 : 64;
 		p->doomed = arena_grow(p->h->arena, p->doomed, p->count * sizeof *p->doomed, capacity * sizeof *p->doomed);
 		p->capacity = capacity;
 	}
-	p->doomed[p->count++] = (struct doomed){.record = record, .stat = *stat};
+	p->doomed[p->count++] = (struct doomed){.record = record, .archive = archive, .stat = *stat};
 }
 
 static recloser_status judge(struct pruning *p, const char *partition, recloser_error *error)
@@ -99,20 +99,23 @@ static recloser_status judge(struct pruning *p, const char *partition, recloser_
 	RC_TRY(versions_of(h->dataset, h->arena, partition, &versions, error));
 	for (size_t i = 0; i < versions.count; i++) {
 		struct record *record = versions.at[i];
+		const char *place;
 		struct fs_stat stat;
 		bool there = false;
-		if (record->archive)
-			RC_TRY(file_look(h->dataset, path_control(h->dataset, h->arena, record->archive), &stat, &there, error));
+		RC_TRY(version_place(h->dataset, h->arena, record, NULL, &place, error));
+		if (place)
+			RC_TRY(file_look(h->dataset, place, &stat, &there, error));
 		if (!there)
-			continue; /* went before */
+			continue; /* went before, or is live and has no archived copy yet (in a bucket) */
+		const char *archive = place + strlen(h->dataset->control) + 1;
 		bool goes = may_go(p, &versions, i), tagged = goes && is_tagged(&p->tags, record);
 		p->tagged += tagged;
 		if (goes && !tagged && !is_open(p->open, record)) {
-			condemn(p, record, &stat);
+			condemn(p, record, archive, &stat);
 			continue;
 		}
 		p->kept++;
-		strings_add(h->arena, &p->kept_files, record->archive);
+		strings_add(h->arena, &p->kept_files, archive);
 	}
 	return RECLOSER_OK;
 }
@@ -121,7 +124,7 @@ static void spare_shared(struct pruning *p)
 {
 	size_t left = 0;
 	for (size_t i = 0; i < p->count; i++)
-		if (!strings_has(&p->kept_files, p->doomed[i].record->archive))
+		if (!strings_has(&p->kept_files, p->doomed[i].archive))
 			p->doomed[left++] = p->doomed[i];
 	p->kept += p->count - left;
 	p->count = left;
@@ -138,8 +141,8 @@ static void sum_up(struct pruning *p)
 		if (p->doomed[i].spared)
 			continue;
 		for (size_t k = 0; k < p->count; k++) {
-			if (p->doomed[k].spared || p->doomed[k].stat.inode != stat->inode)
-				continue;
+			if (p->doomed[k].spared || (k != i && (stat->inode == 0 || p->doomed[k].stat.inode != stat->inode)))
+				continue; /* objects have no inode: each is its own */
 			names++;
 			first &= k >= i;
 		}
@@ -165,7 +168,7 @@ static json_t *versions_json(const struct pruning *p)
 		json_put_text(arena, json, "loaded_at", record->loaded_at);
 		json_put_text(arena, json, "sha256", record->sha256);
 		json_put_int(arena, json, "bytes", (int64_t)record->bytes);
-		json_put_text(arena, json, "archive", record->archive);
+		json_put_text(arena, json, "archive", p->doomed[i].archive);
 		json_add(arena, list, json);
 	}
 	return list;
@@ -279,15 +282,9 @@ static recloser_status look_again(struct pruning *p, recloser_error *error)
 
 static recloser_status delete_all(struct pruning *p, recloser_error *error)
 {
-	struct dataset *dataset = p->h->dataset;
 	for (size_t i = 0; i < p->count; i++) {
-		const char *path = path_control(dataset, p->h->arena, p->doomed[i].record->archive);
-		if (p->doomed[i].spared)
+		if (p->doomed[i].spared || control_remove(p->h->dataset, p->h->arena, p->doomed[i].archive, error) == RECLOSER_OK)
 			continue;
-		int failed = dataset->fs->ops->unlink(dataset->fs, path);
-		if (!failed || failed == ENOENT)
-			continue;
-		error_errno(error, "store.unlink", failed, "remove", path);
 		return error_hint(error, "what was removed before stays removed; prune again when it is put right");
 	}
 	return RECLOSER_OK;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What prunes have announced and done. A prune is one file prunes/<run>.json: `state` is "announced" while it deletes, then
  * "done", or "cut short" once a later prune found it so. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -11,9 +10,7 @@ recloser_status prunes_read(struct dataset *dataset, struct arena *arena, json_t
 {
 	struct strings names = {0};
 	const char *directory = path_control(dataset, arena, "prunes");
-	int failed = dataset->fs->ops->list(dataset->fs, directory, arena, &names);
-	if (failed && failed != ENOENT)
-		return error_errno(error, "store.list", failed, "list", directory);
+	RC_TRY(control_list(dataset, arena, "prunes", &names, error));
 	*out = json_new_array(arena);
 	for (size_t i = 0; i < names.count; i++) {
 		json_t *prune;

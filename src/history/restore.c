@@ -19,9 +19,12 @@ static recloser_status find(struct history *h, const char *partition, int64_t se
 		error_set(error, RECLOSER_USAGE, "restore.seq", "%s has no version %" PRId64, partition_shown(partition), seq);
 		return error_hint(error, "recloser history %s %s lists them", h->spec->path, partition);
 	}
-	RC_TRY(version_find(h->dataset, h->arena, *out, newest, file, error));
-	if (*file)
-		return version_sound(h->dataset, *out, *file, error);
+	RC_TRY(version_place(h->dataset, h->arena, *out, newest, file, error));
+	if (*file) {
+		const char *local;
+		RC_TRY(version_file(h->dataset, h->arena, *out, &local, error));
+		return version_sound(h->dataset, *out, local, error);
+	}
 	RC_TRY(prunes_read(h->dataset, h->arena, &prunes, error));
 	const char *how = pruned_how(h->arena, prunes, partition, seq);
 	error_set(error, RECLOSER_FAULT, how ? "version.pruned" : "version.lost", "seq %" PRId64 " of %s is not to be had: %s", seq,
@@ -123,7 +126,8 @@ recloser_status restore(struct history *h, const recloser_restore_options *optio
 		return RECLOSER_OK;
 	}
 	RC_TRY(staging_begin(h->dataset, arena, run, &staging, error));
-	recloser_status status = staging_link(staging, partition, earlier->archive, error);
+	const char *archived = file + strlen(h->dataset->control) + 1;
+	recloser_status status = staging_link(staging, partition, archived, error);
 	if (status != RECLOSER_OK) {
 		staging_abandon(staging);
 		return status;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Inputs kept beside the versions that were made of them, by their content: sources-archive/<sha256>. */
-#include <errno.h>
 #include <string.h>
 
 #include "history/history.h"
@@ -13,8 +12,10 @@ static const char *place_of(struct arena *arena, const char *sha256)
 const char *source_archived(struct dataset *dataset, struct arena *arena, const char *sha256)
 {
 	struct fs_stat stat;
+	bool there = false;
+	recloser_error ignored = {0};
 	const char *path = path_control(dataset, arena, place_of(arena, sha256));
-	return dataset->fs->ops->stat(dataset->fs, path, &stat) == 0 ? path : NULL;
+	return file_look(dataset, path, &stat, &there, &ignored) == RECLOSER_OK && there ? path : NULL;
 }
 
 recloser_status source_archive(struct dataset *dataset, struct arena *arena, const char *file, const char *sha256,

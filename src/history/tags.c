@@ -4,8 +4,6 @@
  * Prune and tag may run at once. Prune announces what it will delete, then reads the tags again; tag writes itself, then looks
  * whether what it names is still there and announced by nobody. So one of the two sees the other: either prune keeps the file,
  * or the tag is taken back with the word why. */
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -69,10 +67,7 @@ recloser_status tag_read(struct dataset *dataset, struct arena *arena, const cha
 recloser_status tags_read(struct dataset *dataset, struct arena *arena, struct tags *out, recloser_error *error)
 {
 	struct strings names = {0};
-	const char *directory = path_control(dataset, arena, "tags");
-	int failed = dataset->fs->ops->list(dataset->fs, directory, arena, &names);
-	if (failed && failed != ENOENT)
-		return error_errno(error, "store.list", failed, "list", directory);
+	RC_TRY(control_list(dataset, arena, "tags", &names, error));
 	out->count = 0;
 	out->at = arena_array(arena, names.count + 1, sizeof *out->at);
 	for (size_t i = 0; i < names.count; i++) {
@@ -140,22 +135,13 @@ static recloser_status check_after(struct history *h, const struct moment *momen
 	for (size_t i = 0; i < moment->count; i++) {
 		const struct record *record = moment->at[i].record;
 		const char *file;
-		RC_TRY(version_find(h->dataset, h->arena, record, moment->at[i].newest, &file, error));
+		RC_TRY(version_place(h->dataset, h->arena, record, moment->at[i].newest, &file, error));
 		if (file && !prune_announced(prunes, record->partition, record->seq))
 			continue;
 		error_set(error, RECLOSER_CONFLICT, "tag.pruned", "seq %" PRId64 " of %s is being pruned at this moment", record->seq,
 		          partition_shown(record->partition));
 		return error_hint(error, "the tag was not made; run it again when prune is done");
 	}
-	return RECLOSER_OK;
-}
-
-static recloser_status unlink_tag(struct history *h, const char *name, recloser_error *error)
-{
-	const char *path = path_control(h->dataset, h->arena, tag_path(h->arena, name));
-	int failed = h->dataset->fs->ops->unlink(h->dataset->fs, path);
-	if (failed && failed != ENOENT)
-		return error_errno(error, "store.unlink", failed, "remove", path);
 	return RECLOSER_OK;
 }
 
@@ -198,7 +184,7 @@ recloser_status tag_make(struct history *h, const char *name, const char *at, re
 	recloser_status status = check_after(h, &moment, error);
 	if (status != RECLOSER_OK) {
 		recloser_error ignored = {0};
-		(void)!unlink_tag(h, name, &ignored);
+		(void)!control_remove(h->dataset, h->arena, tag_path(h->arena, name), &ignored);
 		return status;
 	}
 	tell_tag(h, name, "tagged", moment.count);
@@ -216,7 +202,7 @@ recloser_status tag_remove(struct history *h, const char *name, recloser_error *
 		error_set(error, RECLOSER_USAGE, "tag.unknown", "there is no tag %s", name);
 		return error_hint(error, "recloser tag %s --list", h->spec->path);
 	}
-	RC_TRY(unlink_tag(h, name, error));
+	RC_TRY(control_remove(h->dataset, h->arena, tag_path(h->arena, name), error));
 	tell_tag(h, name, "removed", tag->count);
 	return RECLOSER_OK;
 }

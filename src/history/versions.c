@@ -83,26 +83,6 @@ recloser_status partition_named(struct dataset *dataset, struct arena *arena, co
 
 /* ---- the bytes ---- */
 
-recloser_status version_find(struct dataset *dataset, struct arena *arena, const struct record *record,
-                             const struct record *newest, const char **out, recloser_error *error)
-{
-	struct fs_stat stat;
-	enum live_state live;
-	bool there = false;
-	*out = record->archive ? path_control(dataset, arena, record->archive) : NULL;
-	if (*out)
-		RC_TRY(file_look(dataset, *out, &stat, &there, error));
-	if (there && stat.bytes == record->bytes)
-		return RECLOSER_OK;
-	*out = NULL;
-	if (!newest || strcmp(newest->sha256, record->sha256) != 0)
-		return RECLOSER_OK;
-	RC_TRY(live_state(dataset, arena, record->partition, newest, &live, error));
-	if (live == LIVE_SOUND)
-		*out = live_path(dataset, arena, record->partition);
-	return RECLOSER_OK;
-}
-
 recloser_status version_sound(struct dataset *dataset, const struct record *record, const char *file, recloser_error *error)
 {
 	char hex[SHA256_HEX];
@@ -223,7 +203,7 @@ static recloser_status tell_version(struct history *h, const struct record *reco
 	const char *file, *pruned = NULL;
 	struct text tagged = text_on(arena);
 	bool is_live = record == versions->newest && context->live == LIVE_SOUND;
-	RC_TRY(version_find(h->dataset, arena, record, versions->newest, &file, error));
+	RC_TRY(version_place(h->dataset, arena, record, versions->newest, &file, error));
 	if (!file)
 		pruned = pruned_how(arena, context->prunes, record->partition, record->seq);
 	json_t *json = version_json(arena, record);

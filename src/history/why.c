@@ -5,7 +5,6 @@
  * made, and there is one file a run, not one a version. They are searched as bytes and parsed on a hit. Records that no commit
  * tells of (a ledger that was rebuilt) are read one by one when nothing was found. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -57,10 +56,8 @@ static recloser_status read_commit(struct asking *asking, struct dataset *datase
 	char *bytes;
 	size_t count;
 	json_t *plan;
-	int failed = dataset->fs->ops->read(dataset->fs, path, scratch, &bytes, &count);
-	if (failed)
-		return error_errno(error, "store.read", failed, "read", path);
-	if (!memmem(bytes, count, wanted, strlen(wanted)))
+	RC_TRY(control_read(dataset, scratch, path, &bytes, &count, error));
+	if (!bytes || !memmem(bytes, count, wanted, strlen(wanted)))
 		return RECLOSER_OK;
 	RC_TRY(json_parse(scratch, bytes, count, path, &plan, error));
 	const json_t *entries = json_object_get(plan, "entries");
@@ -82,17 +79,14 @@ static recloser_status search_commits(struct asking *asking, struct dataset *dat
 {
 	struct strings names = {0};
 	struct arena *arena = asking->h->arena;
-	const char *directory = path_control(dataset, arena, "commits");
-	int failed = dataset->fs->ops->list(dataset->fs, directory, arena, &names);
-	if (failed && failed != ENOENT)
-		return error_errno(error, "store.list", failed, "list", directory);
+	RC_TRY(control_list(dataset, arena, "commits", &names, error));
 	for (size_t i = names.count; i > 0; i--) {
 		if (number_of(names.at[i - 1]) == 0)
 			continue;
 		struct arena *scratch = arena_new(arena);
 		if (!scratch)
 			arena_out_of_memory(arena);
-		recloser_status status = read_commit(asking, dataset, path_in(arena, directory, names.at[i - 1], ""), scratch, error);
+		recloser_status status = read_commit(asking, dataset, path_in(arena, "commits", names.at[i - 1], ""), scratch, error);
 		arena_free(scratch);
 		RC_TRY(status);
 	}
@@ -251,7 +245,7 @@ static recloser_status tell_place(struct history *h, struct dataset *dataset, co
 	const char *file;
 	json_t *names = json_new_array(arena), *prunes;
 	RC_TRY(ledger_newest(dataset, arena, record->partition, &newest, error));
-	RC_TRY(version_find(dataset, arena, record, newest, &file, error));
+	RC_TRY(version_place(dataset, arena, record, newest, &file, error));
 	RC_TRY(tags_read(dataset, arena, &tags, error));
 	RC_TRY(prunes_read(dataset, arena, &prunes, error));
 	for (size_t i = 0; i < tags.count; i++)
