@@ -21,6 +21,7 @@ struct object_part *object_part(struct dataset *dataset, const char *partition)
 	objects->parts = part;
 	json_t *json = json_object_get(objects->known, partition);
 	if (json) {
+		json_on(objects->arena, json_incref(json)); /* a later record takes its place in `known` while others look at this one */
 		part->number = json_get_int(json, "seq", 0);
 		part->newest = part->number > 0 ? record_from_json(objects->arena, json, part->partition, part->number) : NULL;
 	}

@@ -2,7 +2,6 @@
  * Repeating what stores ask to repeat. Reading, listing, copying to a name of one's own, removing and unconditional puts
  * may be sent again whatever happened to the first. A conditional put may not, once the server may have acted on it: the
  * second would be refused because of the first. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -32,7 +31,7 @@ static void pause_before(struct bucket *bucket, int tried)
 		seconds = LONGEST_PAUSE;
 	/* Two that were sent away together do not come back together. */
 	double now = clock_monotonic();
-	seconds *= 0.75 + 0.5 * fmod(now * 1e6, 997.0) / 997.0;
+	seconds *= 0.75 + 0.5 * (double)((uint64_t)(now * 1e6) % 997) / 997;
 	struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
 	bucket->counts->retries++;
 	(void)nanosleep(&time, NULL);
