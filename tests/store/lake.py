@@ -49,7 +49,7 @@ class Lake(Case):
         cls.place = tempfile.TemporaryDirectory(prefix="recloser-store-")
         cls.gateway = Gateway(cls.place.name)
         cls.proxy = Proxy(cls.gateway.port)
-        cls.environment = {**s3_environment(cls.proxy.port), "GDAL_HTTP_MAX_RETRY": "3", "RECLOSER_TEST_PAUSE": None}
+        cls.environment = {**s3_environment(cls.proxy.port), "GDAL_HTTP_MAX_RETRY": "3", "GDAL_HTTP_RETRY_DELAY": "0"}
 
     @classmethod
     def tearDownClass(cls):

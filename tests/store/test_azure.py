@@ -89,12 +89,12 @@ class Azure(Case):
     def count_records(self):
         return sum("/ledger/" in name for name in self.blobs())
 
-    def assert_sound(self, versions):
+    def assert_sound(self, versions, plans=0):
         self.assertEqual(self.recloser_json("verify", self.spec_path, env=self.environment)["outcome"], "sound")
         blobs = self.blobs()
         self.assertEqual(self.count_records(), versions, blobs)
         self.assertEqual({kind for kind, _ in blobs.values()}, {"BlockBlob"})
-        self.assertEqual([n for n in blobs if "/plans/" in n], [])
+        self.assertLessEqual(sum("/plans/" in n for n in blobs), plans)
         self.assertGreaterEqual(sum("/archive/" in n for n in blobs), versions - 1)
 
     def test_load_again_and_replace(self):
@@ -132,14 +132,14 @@ class Azure(Case):
                 process.wait(60)
                 self.proxy.reset()
                 self.load(2)
-                self.assert_sound(2)
+                self.assert_sound(2, plans=1)  # of the dead run: its PUT may still be on its way
 
     def test_two_writers(self):
         self.load(0)
         environment = {k: v for k, v in {**os.environ, **self.environment}.items() if v is not None}
         versions = 1
         for turn in range(5):
-            writers = [subprocess.Popen([str(PROGRAM), "load", str(self.spec_path), str(self.write(f"w{v}.csv", csv(v)))], cwd=self.dir,
+            writers = [subprocess.Popen([str(PROGRAM), "load", "--accept", "older", str(self.spec_path), str(self.write(f"w{v}.csv", csv(v)))], cwd=self.dir,
                                         env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                        for v in (1 + 2 * turn, 2 + 2 * turn)]
             errors = [w.communicate(timeout=60)[1] for w in writers]

@@ -58,7 +58,8 @@ class Killed(Lake):
             again = self.load(2)
             self.assertIn(again["outcome"], ("loaded", "unchanged"), story)
             self.assert_whole(story=story)
-            self.assertEqual(self.objects("_recloser/queue/plans"), {}, story)
+            # The dead run's plan may stay: its PUT may still be on its way.
+            self.assertLessEqual(len(self.objects("_recloser/queue/plans")), 1, story)
             other = self.load(3)
             self.assertEqual(other["outcome"], "loaded", story)
             self.assert_whole(story=story)
