@@ -37,6 +37,7 @@ struct init_column {
 	bool text;                /* VARCHAR */
 	bool geometry;            /* the source's own, left out of everything below */
 	uint64_t filled, distinct;
+	uint64_t longest;         /* characters, of texts */
 	const char *low, *high;   /* smallest and largest value, as text */
 	/* What is proposed. TYPE_UNSET: as it is. `rule` has the format, the signs and the missing words. */
 	enum column_type type;
@@ -57,7 +58,7 @@ enum { KEY_COLUMNS = 3 };
 struct init_key {
 	size_t at[KEY_COLUMNS], count;
 	uint64_t distinct, missing; /* different values; rows in which a field is missing */
-	bool unique;                /* but for rows in which a field is missing */
+	bool unique;                /* but for exact doubles and rows in which a field is missing */
 	uint64_t matched;           /* keys that the other publication has, too */
 };
 
@@ -84,6 +85,8 @@ struct init {
 	struct strings read_lines;/* lines of the block, ready to be written, with their comments */
 	struct strings said;      /* comments over the spec */
 	const char *files;        /* the pattern */
+	bool several_sheets;      /* others have nearly the same header: */
+	struct strings shared;    /* the squeezed names that all of them have */
 	bool space;               /* values with blanks at their ends */
 	bool heading_rows;        /* rows under the header that explain it, in a text file */
 
@@ -91,6 +94,8 @@ struct init {
 	struct init_column *columns;
 	size_t column_count;
 	uint64_t rows, bytes;     /* bytes: of the rows as Parquet */
+	uint64_t distinct_rows;   /* without exact doubles, which collapse */
+	uint64_t outliers;        /* values that are left to quarantine because all others of their columns have a type */
 	bool snake;
 
 	struct init_key key;      /* count 0: none */
@@ -137,8 +142,12 @@ recloser_status init_try(struct init *init, const char *yaml, recloser_error *er
 /* A scalar as YAML takes it for this very text: quoted where it must be. */
 const char *init_scalar(struct arena *arena, const char *text);
 const char *init_list(struct arena *arena, const struct strings *texts);
+/* "1 row has", "12 rows have". */
+const char *init_rows_have(struct arena *arena, uint64_t count);
 /* The words of a name: "Queue Date (UTC)" has "queue", "date", "utc". */
 bool init_name_has(struct arena *arena, const char *name, const char *const *words);
+/* Its first or last word is this one. */
+bool init_name_is(struct arena *arena, const char *name, const char *word);
 const char *init_snake(struct arena *arena, const char *name);
 
 #endif

@@ -43,7 +43,10 @@ static recloser_status count_changes(struct init *init, const struct init_key *k
 		init->columns[i].compared = true;
 		init->columns[i].changed = (uint64_t)rows_int(&rows, 0, i + 1);
 	}
-	RC_TRY(engine_query(init->engine, arena, "count the rows", "SELECT count(*) FROM init_1 WHERE _fault IS NULL", &rows, error));
+	struct text there = text_on(arena); /* rows without a key are headings and notes */
+	for (size_t i = 0; i < key->count; i++)
+		text_addf(&there, " AND c%zu IS NOT NULL", key->at[i]);
+	RC_TRY(engine_query(init->engine, arena, "count the rows", arena_printf(arena, "SELECT count(*) FROM init_1 WHERE _fault IS NULL%s", there.at), &rows, error));
 	init->matched = key->matched;
 	init->only_old = init->rows - key->matched;
 	uint64_t second = (uint64_t)rows_int(&rows, 0, 0);

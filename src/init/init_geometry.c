@@ -65,8 +65,7 @@ static const char *missing_part(struct init *init, uint64_t missing)
 {
 	if (missing == 0)
 		return "";
-	strings_add(init->arena, &init->said, arena_printf(init->arena, "%s row%s no geometry: `missing: allow` keeps them.",
-	            text_count(init->arena, missing), missing == 1 ? " has" : "s have"));
+	strings_add(init->arena, &init->said, arena_printf(init->arena, "%s no geometry: `missing: allow` keeps them.", init_rows_have(init->arena, missing)));
 	return ", missing: allow";
 }
 
@@ -181,8 +180,8 @@ static recloser_status lon_lat(struct init *init, recloser_error *error)
 		return RECLOSER_OK;
 	}
 	if (inside < both)
-		strings_add(arena, &init->said, arena_printf(arena, "%s coordinates are no degrees; those rows will be quarantined.",
-		                                             text_count(arena, (uint64_t)(both - inside))));
+		strings_add(arena, &init->said, arena_printf(arena, "%s coordinates that are no degrees, and will be quarantined.",
+		                                             init_rows_have(arena, (uint64_t)(both - inside))));
 	lon->coordinate = lat->coordinate = true;
 	struct init_column *two[] = {lon, lat};
 	for (int i = 0; i < 2; i++)

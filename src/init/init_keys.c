@@ -10,9 +10,12 @@
 
 enum { POOL = 9, OTHERS = 12, MISSING_MOST = 200 /* one row in this many may lack its identity */ };
 
+/* What a set costs: each column more, and then how little it looks like a name. The least is taken. */
+enum { COST_COLUMN = 1000, COST_LONG = 1500, COST_MISSING = 1500, COST_PLACE = 2500 };
+
 static const char *const changing_words[] = {
 	"status", "state_of_study", "updated", "update", "modified", "changed", "edited", "timestamp", "date", "time", "datetime", "year", "month", "phase", "stage", "progress",
-	"comment", "comments", "note", "notes", "remark", "remarks", "cost", "price", "mw", "mwh", "capacity", "kw", "version", "edit", "withdrawn", "complete",
+	"period", "comment", "comments", "note", "notes", "remark", "remarks", "cost", "price", "mw", "mwh", "capacity", "kw", "version", "edit", "withdrawn", "complete",
 	"active", NULL};
 static const char *const counter_words[] = {"objectid", "fid", "oid", "ogc_fid", "rownum", "rowid", "row", "index", "recno", "gid", "unnamed", NULL};
 static const char *const id_words[] = {"id", "ids", "inr", "uid", "guid", "uuid", "code", "number", "queue", "no", "nr", "num", "key", "eic", "osmid", "position",
@@ -51,7 +54,7 @@ static recloser_status judge(struct init *init, struct init_column *column, recl
 		column->never = true;
 		column->why_not = "a date or time";
 	} else if (column->coordinate) {
-		column->cost = 60;
+		column->cost = COST_PLACE;
 	} else if (column->type == TYPE_DOUBLE) {
 		column->never = true;
 		column->why_not = "a number that is not exact";
@@ -65,6 +68,8 @@ static recloser_status judge(struct init *init, struct init_column *column, recl
 	if (column->cost == 0)
 		column->cost = init_name_has(arena, name, id_words) || strchr(name, '#') ? 1 : init_name_has(arena, name, name_words) ? 4
 		               : init_name_has(arena, name, soft_words) ? 20 : column->type == TYPE_INTEGER ? 12 : 8;
+	if (column->longest > 100) /* a description, which somebody will word anew */
+		column->cost += COST_LONG;
 	return RECLOSER_OK;
 }
 
@@ -83,7 +88,7 @@ static recloser_status measure(struct init *init, struct init_key *key, recloser
 	    "SELECT count(*), (SELECT count(*) FROM (SELECT DISTINCT %s FROM init_0 WHERE %s)) FROM init_0 WHERE %s", fields.at, there.at, there.at), &rows, error));
 	key->missing = init->rows - (uint64_t)rows_int(&rows, 0, 0);
 	key->distinct = (uint64_t)rows_int(&rows, 0, 1);
-	key->unique = key->distinct == (uint64_t)rows_int(&rows, 0, 0) && key->distinct > 0 && key->missing * MISSING_MOST <= init->rows;
+	key->unique = key->distinct + (init->rows - init->distinct_rows) >= (uint64_t)rows_int(&rows, 0, 0) && key->distinct > 1 && key->missing * MISSING_MOST <= init->rows;
 	return RECLOSER_OK;
 }
 
@@ -125,13 +130,13 @@ static struct pool pool_of(const struct init *init)
 struct search {
 	struct init *init;
 	struct init_key found[OTHERS]; /* unique ones, in the order in which they are preferred */
-	size_t count;
+	size_t count, whole;           /* whole: those that no row lacks */
 	struct init_key nearest;       /* where none is unique: the one with most different values */
 };
 
 static int cost_of(const struct init *init, const struct init_key *key)
 {
-	int cost = 0;
+	int cost = (int)key->count * COST_COLUMN + (key->missing ? COST_MISSING : 0);
 	for (size_t i = 0; i < key->count; i++)
 		cost += init->columns[key->at[i]].cost;
 	return cost;
@@ -160,7 +165,8 @@ static recloser_status consider(struct search *search, struct init_key key, recl
 	RC_TRY(measure(init, &key, error));
 	if (key.unique) {
 		size_t place = search->count++;
-		for (; place > 0 && search->found[place - 1].count == key.count && cost_of(init, &key) < cost_of(init, &search->found[place - 1]); place--)
+		search->whole += key.missing == 0;
+		for (; place > 0 && cost_of(init, &key) < cost_of(init, &search->found[place - 1]); place--)
 			search->found[place] = search->found[place - 1];
 		search->found[place] = key;
 	} else if (key.missing * MISSING_MOST <= init->rows && key.distinct > search->nearest.distinct) {
@@ -177,7 +183,7 @@ static recloser_status look(struct search *search, const struct pool *pool, recl
 	for (size_t i = 0; i < pool->count; i++)
 		for (size_t k = i + 1; k < pool->count; k++)
 			RC_TRY(consider(search, (struct init_key){.at = {pool->at[i], pool->at[k]}, .count = 2}, error));
-	for (size_t i = 0; i < pool->count && search->count == 0; i++)
+	for (size_t i = 0; i < pool->count && search->whole == 0; i++)
 		for (size_t k = i + 1; k < pool->count; k++)
 			for (size_t m = k + 1; m < pool->count; m++)
 				RC_TRY(consider(search, (struct init_key){.at = {pool->at[i], pool->at[k], pool->at[m]}, .count = 3}, error));
@@ -204,7 +210,7 @@ recloser_status init_keys(struct init *init, recloser_error *error)
 	struct search search = {.init = init};
 	for (size_t i = 0; i < init->column_count; i++)
 		if (init->columns[i].geometry)
-			init->columns[i].cost = 40; /* a layer without names: the place itself */
+			init->columns[i].cost = COST_PLACE; /* a layer without names: the place itself */
 		else
 			RC_TRY(judge(init, &init->columns[i], error));
 	struct pool pool = pool_of(init);

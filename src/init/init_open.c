@@ -19,7 +19,7 @@ struct preview {
 
 void init_read_line(struct init *init, const char *line, const char *comment)
 {
-	strings_add(init->arena, &init->read_lines, comment ? arena_printf(init->arena, "%-48s # %s", line, comment) : line);
+	strings_add(init->arena, &init->read_lines, comment ? arena_printf(init->arena, "%-55s # %s", line, comment) : line);
 }
 
 struct source_request init_request(const struct init *init, size_t which, const struct block *block)
@@ -132,7 +132,8 @@ static void header_by_words(struct init *init, const struct preview *preview, si
 	for (size_t pass = 0; pass < 2 && header->find.count < 2; pass++)
 		for (size_t i = 0; i < preview->rows[row].count && header->find.count < 2; i++) {
 			const char *cell = one_line(arena, preview->rows[row].at[i]);
-			if (init_is_words(cell) && (pass || strlen(cell) <= 40) && !strings_has(&header->find, cell))
+			bool everywhere = !init->several_sheets || strings_has(&init->shared, text_squeezed(arena, cell));
+			if (init_is_words(cell) && (pass || (strlen(cell) <= 40 && everywhere)) && !strings_has(&header->find, cell))
 				strings_add(arena, &header->find, cell);
 		}
 	if (preview->places[row] + 20 > WITHIN_DEFAULT)
@@ -164,25 +165,49 @@ static void find_header(struct init *init, const struct preview *preview)
 
 /* ---- tables ---- */
 
-static const char *header_text(struct arena *arena, const struct preview *preview)
+/* The names in the header, squeezed. */
+static struct strings header_names(struct arena *arena, const struct preview *preview)
 {
+	struct strings names = {0};
 	int row = init_header(arena, preview->rows, preview->count);
-	return row < 0 ? "" : text_squeezed(arena, strings_join(arena, &preview->rows[row], "|"));
+	for (size_t i = 0; row >= 0 && i < preview->rows[row].count; i++)
+		if (preview->rows[row].at[i][0])
+			strings_add(arena, &names, text_squeezed(arena, preview->rows[row].at[i]));
+	return names;
+}
+
+/* Nearly all names of the shorter one are in the other. */
+static bool headers_alike(const struct strings *a, const struct strings *b)
+{
+	size_t same = 0, fewer = a->count < b->count ? a->count : b->count, more = a->count < b->count ? b->count : a->count;
+	for (size_t i = 0; i < a->count; i++)
+		same += strings_has(b, a->at[i]);
+	return fewer >= 2 && same * 10 >= fewer * 8 && fewer * 10 >= more * 6;
 }
 
 static void offer_sheets(struct init *init, const struct strings *names, struct preview **previews, size_t best)
 {
 	struct arena *arena = init->arena;
 	struct strings same = {0}, rest = {0};
-	const char *header = header_text(arena, previews[best]);
+	struct strings header = header_names(arena, previews[best]);
+	init->shared = header;
 	for (size_t i = 0; i < names->count; i++) {
-		bool alike = *header && strcmp(header_text(arena, previews[i]), header) == 0;
+		struct strings other = header_names(arena, previews[i]);
+		bool alike = headers_alike(&header, &other);
 		strings_add(arena, alike || i == best ? &same : &rest, names->at[i]);
+		if (!alike || i == best)
+			continue;
+		struct strings both = {0};
+		for (size_t k = 0; k < init->shared.count; k++)
+			if (strings_has(&other, init->shared.at[k]))
+				strings_add(arena, &both, init->shared.at[k]);
+		init->shared = both;
+		init->several_sheets = true;
 	}
 	init_read_line(init, arena_printf(arena, "sheet: %s", init_scalar(arena, names->at[best])),
 	               arena_printf(arena, "the largest of %zu visible sheets", names->count));
 	if (same.count > 1)
-		init_read_line(init, arena_printf(arena, "# sheet: %s", init_list(arena, &same)), "all sheets with the same header");
+		init_read_line(init, arena_printf(arena, "# sheet: %s", init_list(arena, &same)), "instead, if they are one table: the headers are alike");
 	if (rest.count)
 		strings_add(arena, &init->said, arena_printf(arena, "Other sheets: %s.", strings_join(arena, &rest, ", ")));
 }

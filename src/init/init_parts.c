@@ -172,14 +172,14 @@ static recloser_status choose(struct init *init, size_t index, recloser_error *e
 	column->reason = NULL;
 	if (part->blank) {
 		column->otherwise = "unknown";
-		column->reason = arena_printf(init->arena, "%s rows have none; without a default they are quarantined", text_count(init->arena, part->blank));
+		column->reason = arena_printf(init->arena, "%s none; without a default: quarantined", init_rows_have(init->arena, part->blank));
 	}
 	return column->text ? hint_map(init, column, error) : RECLOSER_OK;
 }
 
 static void hint_revision(struct init *init)
 {
-	static const char *const words[] = {"updated", "update", "modified", "published", "revised", "revision", "edited", "changed", "effective", NULL};
+	static const char *const words[] = {"updated", "update", "modified", "published", "edited", NULL};
 	for (size_t i = 0; i < init->column_count; i++) {
 		const struct init_column *column = &init->columns[i];
 		bool time = column->type == TYPE_DATE || column->type == TYPE_TIMESTAMP || column->type == TYPE_TIMESTAMPTZ;
@@ -207,9 +207,8 @@ recloser_status init_parts(struct init *init, recloser_error *error)
 	strings_add(init->arena, &init->hints, "publisher: {column: publisher, value: ...}   # who issues this file");
 	for (size_t w = 0; part_words[w]; w++)
 		for (size_t i = 0; i < init->column_count; i++) {
-			const char *const one[] = {part_words[w], NULL};
 			struct init_column *column = &init->columns[i];
-			if (!may_partition(init, column) || !init_name_has(init->arena, column->label, one) || init->part_count >= OFFERED)
+			if (!may_partition(init, column) || !init_name_is(init->arena, column->label, part_words[w]) || init->part_count >= OFFERED)
 				continue;
 			bool known = false;
 			for (size_t k = 0; k < init->part_count; k++)

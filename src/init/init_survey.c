@@ -46,6 +46,17 @@ bool init_name_has(struct arena *arena, const char *name, const char *const *wor
 	return false;
 }
 
+bool init_name_is(struct arena *arena, const char *name, const char *word)
+{
+	const char *snake = init_snake(arena, name);
+	return strcmp(snake, word) == 0 || text_starts(snake, arena_printf(arena, "%s_", word)) || text_ends(snake, arena_printf(arena, "_%s", word));
+}
+
+const char *init_rows_have(struct arena *arena, uint64_t count)
+{
+	return arena_printf(arena, "%s row%s", text_count(arena, count), count == 1 ? " has" : "s have");
+}
+
 static bool name_free(const struct init *init, size_t before, const char *name)
 {
 	if (text_equal_nocase(name, "asset_key") || text_equal_nocase(name, "geometry") || text_equal_nocase(name, "bbox"))
@@ -223,17 +234,19 @@ static recloser_status count_columns(struct init *init, recloser_error *error)
 		struct rows rows;
 		size_t to = from + AT_ONCE < init->column_count ? from + AT_ONCE : init->column_count;
 		for (size_t i = from; i < to; i++)
-			text_addf(&sql, "%scount(c%zu), count(DISTINCT c%zu), %s, %s", i > from ? ", " : "SELECT ", i, i,
+			text_addf(&sql, "%scount(c%zu), count(DISTINCT c%zu), %s, %s, %s", i > from ? ", " : "SELECT ", i, i,
 			          init->columns[i].geometry ? "NULL" : arena_printf(arena, "left(CAST(min(c%zu) AS VARCHAR), 60)", i),
-			          init->columns[i].geometry ? "NULL" : arena_printf(arena, "left(CAST(max(c%zu) AS VARCHAR), 60)", i));
+			          init->columns[i].geometry ? "NULL" : arena_printf(arena, "left(CAST(max(c%zu) AS VARCHAR), 60)", i),
+			          init->columns[i].text ? arena_printf(arena, "max(length(c%zu))", i) : "0");
 		text_add(&sql, " FROM init_0");
 		RC_TRY(engine_query(init->engine, arena, "count values", sql.at, &rows, error));
 		for (size_t i = from; i < to; i++) {
 			struct init_column *column = &init->columns[i];
-			column->filled = (uint64_t)rows_int(&rows, 0, (i - from) * 4);
-			column->distinct = (uint64_t)rows_int(&rows, 0, (i - from) * 4 + 1);
-			column->low = rows_at(&rows, 0, (i - from) * 4 + 2);
-			column->high = rows_at(&rows, 0, (i - from) * 4 + 3);
+			column->filled = (uint64_t)rows_int(&rows, 0, (i - from) * 5);
+			column->distinct = (uint64_t)rows_int(&rows, 0, (i - from) * 5 + 1);
+			column->low = rows_at(&rows, 0, (i - from) * 5 + 2);
+			column->high = rows_at(&rows, 0, (i - from) * 5 + 3);
+			column->longest = (uint64_t)rows_int(&rows, 0, (i - from) * 5 + 4);
 		}
 	}
 	return RECLOSER_OK;
@@ -246,6 +259,9 @@ static recloser_status measure(struct init *init, recloser_error *error)
 	struct stat st;
 	RC_TRY(engine_query(init->engine, init->arena, "count rows", "SELECT count(*) FROM init_0", &rows, error));
 	init->rows = (uint64_t)rows_int(&rows, 0, 0);
+	RC_TRY(engine_query(init->engine, init->arena, "count different rows",
+	                    "SELECT count(*) FROM (SELECT DISTINCT * EXCLUDE (_row, _fault) FROM init_0)", &rows, error));
+	init->distinct_rows = (uint64_t)rows_int(&rows, 0, 0);
 	RC_TRY(engine_runf(init->engine, "measure the rows", error, "COPY (SELECT * EXCLUDE (_row, _fault) FROM init_0) TO %s (FORMAT parquet, COMPRESSION zstd)",
 	                   sql_text(init->arena, path)));
 	init->bytes = stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;

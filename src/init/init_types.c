@@ -8,7 +8,7 @@
 #include "batch/convert.h"
 #include "init/init.h"
 
-enum { WORDS_MOST = 8, FORMATS_MOST = 4, SAMPLE = 4000 };
+enum { WORDS_MOST = 8, FORMATS_MOST = 4, SAMPLE = 4000, OUTLIERS_SHARE = 500, ALL_OUTLIERS_SHARE = 200 };
 
 struct candidate {
 	enum column_type type;
@@ -136,7 +136,15 @@ static recloser_status settle(struct init *init, struct init_column *column, con
 	struct strings words = {0};
 	const char *told = "";
 	bool odd = false;
+	uint64_t rest = filled - fits;
 	RC_TRY(rest_of(init, column, rule, &words, &told, &odd, error));
+	if (odd && (rest * OUTLIERS_SHARE <= filled || (rest == 1 && filled >= 100)) && (init->outliers + rest) * ALL_OUTLIERS_SHARE <= init->rows) {
+		init->outliers += rest;
+		column->type = rule->type;
+		column->rule = *rule;
+		column->reason = arena_printf(init->arena, "%s but for %s, which is quarantined", shape_of(rule), told);
+		return RECLOSER_OK;
+	}
 	if (odd) {
 		if (fits * 2 >= filled)
 			column->reason = arena_printf(init->arena, "text: %s of %s are %s, but not %s", text_count(init->arena, fits),
@@ -171,6 +179,14 @@ static recloser_status names_things(struct init *init, const struct init_column 
 	return RECLOSER_OK;
 }
 
+/* 45203 in a column of dates: a text file that was saved from a spreadsheet. */
+static bool serial_days(struct init *init, const struct init_column *column)
+{
+	static const char *const words[] = {"date", NULL};
+	return !init->sheet && init_name_has(init->arena, column->label, words) && column->low && strlen(column->low) == 5 && strlen(column->high) == 5
+	    && strcmp(column->low, "20000") >= 0 && strcmp(column->high, "80000") < 0;
+}
+
 static recloser_status try_numbers(struct init *init, struct init_column *column, bool *taken, recloser_error *error)
 {
 	uint64_t counts[NUMBERS], filled;
@@ -188,6 +204,9 @@ static recloser_status try_numbers(struct init *init, struct init_column *column
 			best = i;
 	if (counts[best] * 10 < filled * 3)
 		return RECLOSER_OK;
+	/* "F" alone is a code, not false. */
+	if (numbers[best].type == TYPE_BOOLEAN && (column->distinct != 2 || counts[best] < filled))
+		return RECLOSER_OK;
 	*taken = true;
 	bool numeric = numbers[best].type == TYPE_INTEGER || numbers[best].type == TYPE_DOUBLE;
 	if (numeric && !numbers[best].thousands && !numbers[best].decimal) {
@@ -196,6 +215,11 @@ static recloser_status try_numbers(struct init *init, struct init_column *column
 			return RECLOSER_OK;
 	}
 	struct column rule = column_as(init->arena, &numbers[best]);
+	if (numbers[best].type == TYPE_INTEGER && serial_days(init, column)) {
+		rule = (struct column){.name = "v", .type = TYPE_DATE};
+		strings_add(init->arena, &rule.format, "excel");
+		column->reason = "serial days of a spreadsheet";
+	}
 	const char *name = column->source_name[0] ? column->source_name : column->name;
 	if (rule.type == TYPE_INTEGER && init_name_has(init->arena, name, place_words))
 		rule.type = TYPE_DOUBLE;
@@ -258,7 +282,11 @@ static recloser_status settle_time(struct init *init, struct init_column *column
 	if (counts[best] * 2 < filled)
 		return RECLOSER_OK;
 	rule->type = kinds[best];
-	return settle(init, column, rule, counts[best], filled, error);
+	RC_TRY(settle(init, column, rule, counts[best], filled, error));
+	if (column->type == TYPE_TIMESTAMP && counts[0] > 0 && !column->reason)
+		column->reason = arena_printf(init->arena, "%s of %s are at midnight; {type: date, time: drop} cuts the time off", text_count(init->arena, counts[0]),
+		                              text_count(init->arena, counts[best]));
+	return RECLOSER_OK;
 }
 
 static recloser_status try_times(struct init *init, struct init_column *column, recloser_error *error)

@@ -116,6 +116,8 @@ static void key_warning(const struct init *init, struct text *out)
 	if (counter)
 		comment(out, "# ", "Nothing but a count of the rows identifies them: it loads, but if the publisher counts anew, every row will look new. "
 		                   "Look for columns that name a row, or take geometry into the identity.");
+	if (key->unique && init->distinct_rows < init->rows)
+		comment(out, "# ", arena_printf(init->arena, "%s exact doubles of other rows; they collapse.", text_count(init->arena, init->rows - init->distinct_rows)));
 	if (!key->unique)
 		comment(out, "# ", arena_printf(init->arena, "No set of columns identifies every row: %s rows share their key with another one, and of "
 		                   "those the last is kept. Say what tells them apart, or which is later: revision.",
@@ -239,6 +241,11 @@ static const char *column_fields(const struct init *init, const struct init_colu
 		strings_add(arena, &fields, arena_printf(arena, "missing: %s", init_list(arena, &column->rule.missing)));
 	if (column->otherwise)
 		strings_add(arena, &fields, arena_printf(arena, "default: %s", column->otherwise));
+	bool in_key = false;
+	for (size_t i = 0; i < init->key.count; i++)
+		in_key |= &init->columns[init->key.at[i]] == column;
+	if (init->several_sheets && !column->at && !in_key && !strings_has(&init->shared, text_squeezed(arena, column->source_name)))
+		strings_add(arena, &fields, "optional: true");
 	if (!fields.count)
 		strings_add(arena, &fields, "required: false");
 	return strings_join(arena, &fields, ", ");
@@ -272,8 +279,10 @@ static void column_lines(const struct init *init, struct text *out)
 		text_add(out, "\ncolumns:\n");
 		text_add(out, lines.at);
 	}
+	if (left && !lines.length)
+		text_add(out, "\n");
 	if (left)
-		text_addf(out, "  # %zu more column%s %s kept as %s\n", left, left == 1 ? "" : "s", left == 1 ? "is" : "are", left == 1 ? "it is" : "they are");
+		text_addf(out, "%s# %zu more column%s kept as %s\n", lines.length ? "  " : "", left, left == 1 ? " is" : "s are", left == 1 ? "it is" : "they are");
 }
 
 /* ---- the whole ---- */
