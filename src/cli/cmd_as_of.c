@@ -43,9 +43,11 @@ const struct command command_as_of = {
 	.name = "as-of",
 	.usage = "SPEC DATE|TIME|TAG",
 	.summary = "the files that were live then, as a list, a view or a copy",
-	.about = "For every partition, the version that was live at the end of a day, at a time, or that a tag pins. Days and times are "
+	.about = "For every partition, the version that was live at the end of a day, at a time, or that a tag pins. Days and "
+			 "times are "
 			 "UTC, as in the ledger.\n"
-			 "A version that was pruned away since is named, with the prune that removed it; the exit code is 1 then, and nothing is "
+			 "A version that was pruned away since is named, with the prune that removed it; the exit code is 1 then, and "
+			 "nothing is "
 			 "copied.",
 	.examples = "  recloser as-of queue.yaml 2026-03-31\n"
 				"  recloser as-of queue.yaml 2026-03-31T12:00Z --sql | duckdb queue.duckdb\n"

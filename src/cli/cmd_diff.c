@@ -31,7 +31,8 @@ static int run(const struct command *self, int argc, char **argv)
 		{"file", 0, OPTION_TEXT, &diff.file, "FILE", "compare with this file as if it were loaded; it is not"},
 		{"source", 0, OPTION_TEXT, &diff.source, "NAME", "the source of the spec the file belongs to"},
 		{"set", 0, OPTION_SETTINGS, &settings, "COLUMN=VALUE", "as for a load of the file; may be repeated"},
-		{"output", 'o', OPTION_TEXT, &diff.output, "FILE.pq", "write all changes to a Parquet file, one line a changed value"},
+		{"output", 'o', OPTION_TEXT, &diff.output, "FILE.pq",
+		 "write all changes to a Parquet file, one line a changed value"},
 		{"limit", 0, OPTION_COUNT, &limit, "N", "changes to print (default: 20, and 1,000 with --json)"},
 		ENGINE_OPTIONS(common),
 		OUTPUT_OPTIONS(common),
@@ -56,10 +57,11 @@ const struct command command_diff = {
 	.name = "diff",
 	.usage = "SPEC [PARTITION [A [B]]]",
 	.summary = "added, removed and changed keys, with old and new value by column",
-	.about = "Compare two versions by key. A and B are version numbers or \"live\"; B is the live version unless said, A the one "
-			 "before it. A partition that has one version is compared with the preceding one of the series. When A is another "
-			 "partition, the live versions of both are compared.\n"
-			 "Text that differs in white space, in letter case or in the style of a date only is counted apart.",
+	.about =
+		"Compare two versions by key. A and B are version numbers or \"live\"; B is the live version unless said, A the one "
+		"before it. A partition that has one version is compared with the preceding one of the series. When A is another "
+		"partition, the live versions of both are compared.\n"
+		"Text that differs in white space, in letter case or in the style of a date only is counted apart.",
 	.examples = "  recloser diff queue.yaml month=2020-07\n"
 				"  recloser diff queue.yaml month=2020-07 1 3 --json\n"
 				"  recloser diff queue.yaml month=2025-06 month=2025-07 --output changes.pq\n"

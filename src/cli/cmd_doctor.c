@@ -37,10 +37,13 @@ const struct command command_doctor = {
 	.name = "doctor",
 	.usage = "SPEC",
 	.summary = "grain, leftovers, store guarantees, gaps, drift and key health; changes nothing",
-	.about = "Look at a dataset as one who would take it over: are the files too small or too large, is anything left over or foreign, "
-			 "what does the file system promise, are months missing in the series, did columns or spelled values drift from one "
-			 "publication to the next, do keys last. Nothing is changed. The exit code is 1 when something is wrong with what is stored; "
-			 "advice alone is 0.",
+	.about =
+		"Look at a dataset as one who would take it over: are the files too small or too large, is anything left over or "
+		"foreign, "
+		"what does the file system promise, are months missing in the series, did columns or spelled values drift from one "
+		"publication to the next, do keys last. Nothing is changed. The exit code is 1 when something is wrong with what is "
+		"stored; "
+		"advice alone is 0.",
 	.examples = "  recloser doctor queue.yaml\n"
 				"  recloser doctor queue.yaml --json | jq '.findings[] | select(.area == \"drift\")'\n",
 	.run = run,

@@ -35,10 +35,13 @@ const struct command command_history = {
 	.name = "history",
 	.usage = "SPEC [PARTITION]",
 	.summary = "the versions of a partition, and why each came to be",
-	.about = "List every version that was ever live in a partition, newest first: its number, when it was loaded, by which run, its "
-			 "rows, bytes and SHA-256, and why it came to be: how many keys were new, gone or revised and from which source, or which "
+	.about = "List every version that was ever live in a partition, newest first: its number, when it was loaded, by which "
+			 "run, its "
+			 "rows, bytes and SHA-256, and why it came to be: how many keys were new, gone or revised and from which "
+			 "source, or which "
 			 "version it restored.\n"
-			 "PARTITION is the whole path or as many parts of it as make it the only one; a dataset without partitions needs none.",
+			 "PARTITION is the whole path or as many parts of it as make it the only one; a dataset without partitions "
+			 "needs none.",
 	.examples = "  recloser history queue.yaml iso=ercot/state=TX/month=2025-07\n"
 				"  recloser history queue.yaml month=2025-07 --json | jq '.versions[] | {seq, why}'\n",
 	.run = run,

@@ -41,7 +41,8 @@ const struct command command_restore = {
 	.name = "restore",
 	.usage = "SPEC [PARTITION] SEQ",
 	.summary = "make an earlier version live again, as a new version",
-	.about = "The archived file of version SEQ is proved by its SHA-256 and made live by the same steps as a load, with a number of its "
+	.about = "The archived file of version SEQ is proved by its SHA-256 and made live by the same steps as a load, with a "
+			 "number of its "
 			 "own; the version that was live stays in the archive. Also brings a live file back that somebody deleted.",
 	.examples = "  recloser history queue.yaml month=2025-07\n"
 				"  recloser restore queue.yaml month=2025-07 2\n",

@@ -13,7 +13,8 @@ static int run(const struct command *self, int argc, char **argv)
 	recloser_tag_options tag = {0};
 	bool list = false;
 	const struct option options[] = {
-		{"at", 0, OPTION_TEXT, &tag.at, "DATE|TIME|TAG", "pin what was live then, as recloser as-of tells it, instead of what is live now"},
+		{"at", 0, OPTION_TEXT, &tag.at, "DATE|TIME|TAG",
+		 "pin what was live then, as recloser as-of tells it, instead of what is live now"},
 		{"delete", 0, OPTION_FLAG, &tag.remove, NULL, "take the tag away; the versions stay until they are pruned"},
 		{"list", 0, OPTION_FLAG, &list, NULL, "list the tags; the default without NAME"},
 		OUTPUT_OPTIONS(common),
@@ -45,7 +46,8 @@ const struct command command_tag = {
 	.name = "tag",
 	.usage = "SPEC [NAME]",
 	.summary = "pin the current versions under a name, so that a figure can be made again",
-	.about = "Write down which version of every partition is live, under a name. recloser as-of and recloser verify --tag take the name; "
+	.about = "Write down which version of every partition is live, under a name. recloser as-of and recloser verify --tag "
+			 "take the name; "
 			 "recloser prune keeps what a tag pins. A tag does not move: to use a name again, delete it first.",
 	.examples = "  recloser tag queue.yaml q2-filing\n"
 				"  recloser tag queue.yaml board-2025 --at 2025-12-31\n"

@@ -14,7 +14,8 @@ static int run(const struct command *self, int argc, char **argv)
 	const char *spec = NULL;
 	const struct option options[] = {
 		{"spec", 0, OPTION_TEXT, &spec, "SPEC", "look in the dataset of this spec only"},
-		{"root", 0, OPTION_TEXT, &why.root, "DIR", "look in all datasets of this root (default: roots above the file and above here)"},
+		{"root", 0, OPTION_TEXT, &why.root, "DIR",
+		 "look in all datasets of this root (default: roots above the file and above here)"},
 		ENGINE_OPTIONS(common),
 		OUTPUT_OPTIONS(common),
 		OPTIONS_END,
@@ -42,7 +43,8 @@ const struct command command_why = {
 	.name = "why",
 	.usage = "FILE",
 	.summary = "where a part file comes from: dataset, version, sources, spec, and what replaced it",
-	.about = "Find the version that a file is by its content alone, wherever it was copied and whatever it is called now: by the SHA-256 "
+	.about = "Find the version that a file is by its content alone, wherever it was copied and whatever it is called now: "
+			 "by the SHA-256 "
 			 "of its bytes, and when another program wrote the same rows again, by the fingerprint of its rows.\n"
 			 "The exit code is 1 when no version is known that this file could be.",
 	.examples = "  recloser why ~/Downloads/texas.parquet --root lake\n"

@@ -9,7 +9,7 @@
 #include "history/history.h"
 
 static recloser_status add(struct dataset *dataset, struct arena *arena, struct moment *moment, struct record *record,
-                           struct record *newest, const json_t *prunes, recloser_error *error)
+						   struct record *newest, const json_t *prunes, recloser_error *error)
 {
 	struct moment_version *version = &moment->at[moment->count++];
 	version->record = record;
@@ -24,7 +24,7 @@ static recloser_status add(struct dataset *dataset, struct arena *arena, struct 
 }
 
 static recloser_status by_time(struct dataset *dataset, struct arena *arena, int64_t end, const json_t *prunes,
-                               struct moment *moment, recloser_error *error)
+							   struct moment *moment, recloser_error *error)
 {
 	struct strings partitions = {0};
 	RC_TRY(ledger_partitions(dataset, arena, &partitions, error));
@@ -47,7 +47,7 @@ static recloser_status by_time(struct dataset *dataset, struct arena *arena, int
 }
 
 static recloser_status by_tag(struct dataset *dataset, struct arena *arena, const struct tag *tag, const json_t *prunes,
-                              struct moment *moment, recloser_error *error)
+							  struct moment *moment, recloser_error *error)
 {
 	moment->at = arena_array(arena, tag->count + 1, sizeof *moment->at);
 	for (size_t i = 0; i < tag->count; i++) {
@@ -56,8 +56,8 @@ static recloser_status by_tag(struct dataset *dataset, struct arena *arena, cons
 		RC_TRY(ledger_newest(dataset, arena, pin->partition, &newest, error));
 		RC_TRY(ledger_read(dataset, arena, pin->partition, pin->seq, &record, error));
 		if (!record || strcmp(record->sha256, pin->sha256) != 0) {
-			error_set(error, RECLOSER_FAULT, "tag.record", "the record of seq %" PRId64 " is not the version that the tag pins",
-			          pin->seq);
+			error_set(error, RECLOSER_FAULT, "tag.record",
+					  "the record of seq %" PRId64 " is not the version that the tag pins", pin->seq);
 			return error_where(error, "%s, tag %s", partition_shown(pin->partition), tag->name);
 		}
 		RC_TRY(add(dataset, arena, moment, record, newest, prunes, error));
@@ -65,7 +65,8 @@ static recloser_status by_tag(struct dataset *dataset, struct arena *arena, cons
 	return RECLOSER_OK;
 }
 
-recloser_status as_of_select(struct dataset *dataset, struct arena *arena, const char *at, struct moment *out, recloser_error *error)
+recloser_status as_of_select(struct dataset *dataset, struct arena *arena, const char *at, struct moment *out,
+							 recloser_error *error)
 {
 	int64_t end;
 	json_t *prunes;
@@ -81,7 +82,8 @@ recloser_status as_of_select(struct dataset *dataset, struct arena *arena, const
 		return by_tag(dataset, arena, tag, prunes, out, error);
 	}
 	error_set(error, RECLOSER_USAGE, "as_of.when", "\"%s\" is neither a time nor a tag of this dataset", at);
-	return error_hint(error, "a date such as 2026-07-31, a time such as 2026-07-31T12:00Z, or a name from recloser tag --list");
+	return error_hint(error,
+					  "a date such as 2026-07-31, a time such as 2026-07-31T12:00Z, or a name from recloser tag --list");
 }
 
 static json_t *entry_json(struct arena *arena, const struct moment_version *version)
@@ -111,8 +113,8 @@ static recloser_status tell(struct history *h, const struct moment *moment, bool
 		lost += version->file == NULL;
 		if (!sql)
 			text_addf(&h->text, "  %s   seq %" PRId64 "   %s   %s rows   %s\n", partition_shown(version->record->partition),
-			          version->record->seq, when_shown(arena, version->record->loaded_at),
-			          text_count(arena, version->record->rows), version->file ? version->file : version->lost);
+					  version->record->seq, when_shown(arena, version->record->loaded_at),
+					  text_count(arena, version->record->rows), version->file ? version->file : version->lost);
 	}
 	json_put_text(arena, h->json, "dataset", h->dataset->name);
 	json_put_text(arena, h->json, "as_of", moment->shown);
@@ -121,15 +123,15 @@ static recloser_status tell(struct history *h, const struct moment *moment, bool
 	json_put(arena, h->json, "partitions", list);
 	if (!sql)
 		text_addf(&h->text, "%s as of %s: %zu partition%s, %s rows, %s\n", h->dataset->name, moment->shown, moment->count,
-		          moment->count == 1 ? "" : "s", text_count(arena, rows), text_bytes(arena, bytes));
+				  moment->count == 1 ? "" : "s", text_count(arena, rows), text_bytes(arena, bytes));
 	if (!lost)
 		return RECLOSER_OK;
-	error_set(error, RECLOSER_FAULT, "version.lost", "%zu of %zu versions that were live then are not to be had any more", lost,
-	          moment->count);
+	error_set(error, RECLOSER_FAULT, "version.lost", "%zu of %zu versions that were live then are not to be had any more",
+			  lost, moment->count);
 	for (size_t i = 0; i < moment->count; i++)
 		if (!moment->at[i].file) {
 			error_where(error, "%s, seq %" PRId64 ": %s", partition_shown(moment->at[i].record->partition),
-			            moment->at[i].record->seq, moment->at[i].lost);
+						moment->at[i].record->seq, moment->at[i].lost);
 			break;
 		}
 	return error_hint(error, "their records are there still: recloser history");

@@ -33,7 +33,8 @@ static const char *column_type_of(const struct record *record, const char *name)
 	return NULL;
 }
 
-/* Do all the files hold all the partition columns? Not for sure where the spec keeps them in the path, nor in adopted files. */
+/* Do all the files hold all the partition columns? Not for sure where the spec keeps them in the path, nor in adopted files.
+ */
 static bool columns_in_files(const struct history *h, const struct moment *moment)
 {
 	if (h->spec->partition_columns == PARTITION_PATH)
@@ -88,16 +89,17 @@ static const char *select_with_list(const struct history *h, const struct moment
 		text_add(&values, ")");
 	}
 	return arena_printf(arena,
-	    "SELECT version.* EXCLUDE (recloser_file)%s\n"
-	    "FROM (SELECT COLUMNS(name -> name NOT IN (%s)) FROM read_parquet([%s],\n"
-	    "    hive_partitioning = false, union_by_name = true, filename = 'recloser_file')) version\n"
-	    "JOIN (VALUES%s) place(file%s) ON place.file = version.recloser_file", taken.at, hidden.at, file_list(h, moment), values.at,
-	    names.at);
+						"SELECT version.* EXCLUDE (recloser_file)%s\n"
+						"FROM (SELECT COLUMNS(name -> name NOT IN (%s)) FROM read_parquet([%s],\n"
+						"    hive_partitioning = false, union_by_name = true, filename = 'recloser_file')) version\n"
+						"JOIN (VALUES%s) place(file%s) ON place.file = version.recloser_file",
+						taken.at, hidden.at, file_list(h, moment), values.at, names.at);
 }
 
 static const char *view_name(struct arena *arena, const struct history *h, const struct moment *moment)
 {
-	char *name = arena_printf(arena, "%s_%s", h->dataset->name, strncmp(moment->shown, "tag ", 4) == 0 ? moment->shown + 4 : moment->shown);
+	char *name = arena_printf(arena, "%s_%s", h->dataset->name,
+							  strncmp(moment->shown, "tag ", 4) == 0 ? moment->shown + 4 : moment->shown);
 	for (char *at = name; *at; at++)
 		if (!(*at >= '0' && *at <= '9') && !(*at >= 'A' && *at <= 'Z') && !(*at >= 'a' && *at <= 'z'))
 			*at = '_';
@@ -107,11 +109,13 @@ static const char *view_name(struct arena *arena, const struct history *h, const
 const char *as_of_sql(const struct history *h, const struct moment *moment)
 {
 	struct arena *arena = h->arena;
-	const char *select = h->spec->partition.count == 0 || columns_in_files(h, moment)
-	    ? arena_printf(arena, "SELECT * FROM read_parquet([%s],\n    hive_partitioning = false, union_by_name = true)", file_list(h, moment))
-	    : select_with_list(h, moment);
+	const char *select =
+		h->spec->partition.count == 0 || columns_in_files(h, moment)
+			? arena_printf(arena, "SELECT * FROM read_parquet([%s],\n    hive_partitioning = false, union_by_name = true)",
+						   file_list(h, moment))
+			: select_with_list(h, moment);
 	return arena_printf(arena, "-- %s as of %s\nCREATE OR REPLACE VIEW %s AS\n%s;\n", h->dataset->name, moment->shown,
-	                    view_name(arena, h, moment), select);
+						view_name(arena, h, moment), select);
 }
 
 /* ---- a tree ---- */
@@ -132,7 +136,7 @@ static recloser_status check_target(struct history *h, const char *directory, re
 /* A copy, not a link: a link would share its bytes with the archive, and one program that writes in place would spoil both.
  * Where the file system can, the copy shares its blocks. */
 static recloser_status copy_one(struct history *h, const struct moment_version *version, const char *directory,
-                                recloser_error *error)
+								recloser_error *error)
 {
 	struct fs *fs = h->dataset->fs;
 	struct fs_file *file;

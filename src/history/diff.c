@@ -25,20 +25,23 @@ static recloser_status live_side(struct history *h, const char *partition, struc
 	if (live == LIVE_SOUND || live == LIVE_FOREIGN) {
 		const char *file;
 		RC_TRY(live == LIVE_SOUND ? version_file(h->dataset, h->arena, newest, &file, error)
-		                          : live_file(h->dataset, h->arena, partition, &file, error));
+								  : live_file(h->dataset, h->arena, partition, &file, error));
 		out->relation = table_of(h->arena, file);
 		out->seq = live == LIVE_SOUND ? newest->seq : 0;
 		out->loaded_at = live == LIVE_SOUND ? newest->loaded_at : NULL;
-		out->label = live == LIVE_SOUND ? arena_printf(h->arena, "live, seq %" PRId64, newest->seq) : "live, put there by another program";
+		out->label = live == LIVE_SOUND ? arena_printf(h->arena, "live, seq %" PRId64, newest->seq)
+										: "live, put there by another program";
 		return RECLOSER_OK;
 	}
 	error_set(error, RECLOSER_FAULT, "version.lost", "the live file is missing");
 	error_where(error, "%s", live_path(h->dataset, h->arena, partition));
-	return newest ? error_hint(error, "recloser restore %s %s %" PRId64 " brings it back", h->spec->path, partition, newest->seq)
-	              : RECLOSER_FAULT;
+	return newest ? error_hint(error, "recloser restore %s %s %" PRId64 " brings it back", h->spec->path, partition,
+							   newest->seq)
+				  : RECLOSER_FAULT;
 }
 
-static recloser_status seq_side(struct history *h, const char *partition, int64_t seq, struct diff_side *out, recloser_error *error)
+static recloser_status seq_side(struct history *h, const char *partition, int64_t seq, struct diff_side *out,
+								recloser_error *error)
 {
 	struct record *record, *newest;
 	const char *file;
@@ -54,17 +57,20 @@ static recloser_status seq_side(struct history *h, const char *partition, int64_
 		RC_TRY(prunes_read(h->dataset, h->arena, &prunes, error));
 		const char *how = pruned_how(h->arena, prunes, partition, seq);
 		return error_set(error, RECLOSER_FAULT, "version.lost", "seq %" PRId64 " of %s is not to be had: %s", seq,
-		                 partition_shown(partition), how ? how : "its archived file is gone");
+						 partition_shown(partition), how ? how : "its archived file is gone");
 	}
 	RC_TRY(version_file(h->dataset, h->arena, record, &file, error));
-	*out = (struct diff_side){.label = arena_printf(h->arena, "seq %" PRId64, seq), .partition = partition, .seq = seq,
-	                          .relation = table_of(h->arena, file), .loaded_at = record->loaded_at};
+	*out = (struct diff_side){.label = arena_printf(h->arena, "seq %" PRId64, seq),
+							  .partition = partition,
+							  .seq = seq,
+							  .relation = table_of(h->arena, file),
+							  .loaded_at = record->loaded_at};
 	return RECLOSER_OK;
 }
 
 /* "live" or a seq. */
 static recloser_status named_side(struct history *h, const char *partition, const char *name, struct diff_side *out,
-                                  recloser_error *error)
+								  recloser_error *error)
 {
 	int64_t seq = 0;
 	const char *at = name;
@@ -104,12 +110,13 @@ static recloser_status before_live(struct history *h, const char *partition, str
 	RC_TRY(preceding(h, partition, &before, error));
 	if (before)
 		return live_side(h, before, out, error);
-	error_set(error, RECLOSER_USAGE, "diff.one_version", "%s has one version: there is nothing before it", partition_shown(partition));
+	error_set(error, RECLOSER_USAGE, "diff.one_version", "%s has one version: there is nothing before it",
+			  partition_shown(partition));
 	return error_hint(error, "name another partition to compare it with, or --file FILE");
 }
 
-recloser_status diff_sides(struct history *h, const recloser_diff_options *options, struct diff_side *older, struct diff_side *newer,
-                           recloser_error *error)
+recloser_status diff_sides(struct history *h, const recloser_diff_options *options, struct diff_side *older,
+						   struct diff_side *newer, recloser_error *error)
 {
 	const char *partition, *other;
 	RC_TRY(partition_named(h->dataset, h->arena, options->partition, &partition, error));
@@ -117,8 +124,8 @@ recloser_status diff_sides(struct history *h, const recloser_diff_options *optio
 		return options->a ? named_side(h, partition, options->a, older, error) : live_side(h, partition, older, error);
 	if (options->a && strchr(options->a, '=')) {
 		if (options->b)
-			return error_set(error, RECLOSER_USAGE, "diff.three", "two partitions are compared by their live versions: \"%s\" is one word too many",
-			                 options->b);
+			return error_set(error, RECLOSER_USAGE, "diff.three",
+							 "two partitions are compared by their live versions: \"%s\" is one word too many", options->b);
 		RC_TRY(partition_named(h->dataset, h->arena, options->a, &other, error));
 		RC_TRY(live_side(h, partition, older, error));
 		return live_side(h, other, newer, error);
@@ -174,9 +181,10 @@ static void tell_columns(struct history *h, const struct diff_found *found)
 		static const char *const words[] = {"white space", "letter case", "date style"};
 		for (size_t k = 0; k < 3; k++)
 			if (rows_int(&found->columns, i, k + 2))
-				text_addf(&forms, "%s%s in %s only", forms.length ? ", " : "   ", rows_at(&found->columns, i, k + 2), words[k]);
+				text_addf(&forms, "%s%s in %s only", forms.length ? ", " : "   ", rows_at(&found->columns, i, k + 2),
+						  words[k]);
 		text_addf(&h->text, "  %-28s %10s changed%s\n", rows_at(&found->columns, i, 0), rows_at(&found->columns, i, 1),
-		          forms.length ? forms.at : "");
+				  forms.length ? forms.at : "");
 	}
 	json_put(arena, h->json, "columns", columns);
 	if (found->only_form)
@@ -227,22 +235,25 @@ static void tell_rows(struct history *h, const struct diff_found *found, uint64_
 			continue;
 		text_addf(&h->text, "  %-8s %s", change, name.length ? name.at : rows_at(rows, i, 1));
 		if (column)
-			text_addf(&h->text, "   %s   %s -> %s", column, shown(arena, rows_at(rows, i, last + 1)), shown(arena, rows_at(rows, i, last + 2)));
+			text_addf(&h->text, "   %s   %s -> %s", column, shown(arena, rows_at(rows, i, last + 1)),
+					  shown(arena, rows_at(rows, i, last + 2)));
 		text_add(&h->text, "\n");
 	}
 	json_put(arena, h->json, "rows", list);
 	json_put_bool(arena, h->json, "rows_complete", found->change_rows <= rows->row_count);
 	if (found->change_rows > text_limit)
-		text_addf(&h->text, "  ... %s lines in all: --limit N shows more, --output FILE.pq writes all\n", text_count(arena, found->change_rows));
+		text_addf(&h->text, "  ... %s lines in all: --limit N shows more, --output FILE.pq writes all\n",
+				  text_count(arena, found->change_rows));
 }
 
-recloser_status diff(struct history *h, const recloser_diff_options *options, const struct diff_side *older, const struct diff_side *newer,
-                     recloser_error *error)
+recloser_status diff(struct history *h, const recloser_diff_options *options, const struct diff_side *older,
+					 const struct diff_side *newer, recloser_error *error)
 {
 	struct arena *arena = h->arena;
 	struct diff_found found = {0};
 	RC_TRY(diff_compare(h, older, newer, options->limit ? options->limit : JSON_ROWS, options->output, &found, error));
-	bool same = found.added + found.removed + found.changed == 0 && found.columns_added.count + found.columns_removed.count == 0;
+	bool same =
+		found.added + found.removed + found.changed == 0 && found.columns_added.count + found.columns_removed.count == 0;
 	json_put_text(arena, h->json, "dataset", h->dataset->name);
 	json_put_text(arena, h->json, "outcome", same ? "same" : "different");
 	json_put(arena, h->json, "older", side_json(arena, older, found.older_rows));
@@ -253,11 +264,11 @@ recloser_status diff(struct history *h, const recloser_diff_options *options, co
 	json_put_int(arena, h->json, "unchanged", (int64_t)found.unchanged);
 	json_put_text(arena, h->json, "output", options->output);
 	text_addf(&h->text, "%s  %s, %s  ->  %s%s%s\n", h->dataset->name, partition_shown(older->partition), older->label,
-	          strcmp(older->partition, newer->partition) == 0 ? "" : partition_shown(newer->partition),
-	          strcmp(older->partition, newer->partition) == 0 ? "" : ", ", newer->label);
-	text_addf(&h->text, "  %s rows -> %s rows: %s added, %s removed, %s changed, %s unchanged\n", text_count(arena, found.older_rows),
-	          text_count(arena, found.newer_rows), text_count(arena, found.added), text_count(arena, found.removed),
-	          text_count(arena, found.changed), text_count(arena, found.unchanged));
+			  strcmp(older->partition, newer->partition) == 0 ? "" : partition_shown(newer->partition),
+			  strcmp(older->partition, newer->partition) == 0 ? "" : ", ", newer->label);
+	text_addf(&h->text, "  %s rows -> %s rows: %s added, %s removed, %s changed, %s unchanged\n",
+			  text_count(arena, found.older_rows), text_count(arena, found.newer_rows), text_count(arena, found.added),
+			  text_count(arena, found.removed), text_count(arena, found.changed), text_count(arena, found.unchanged));
 	tell_schema(h, &found);
 	tell_columns(h, &found);
 	tell_rows(h, &found, options->limit ? options->limit : TEXT_ROWS);

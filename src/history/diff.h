@@ -15,6 +15,6 @@ struct diff_found {
 };
 /* Partition columns and the covering are left out: they follow from the rest. `output` may be NULL. */
 recloser_status diff_compare(struct history *h, const struct diff_side *older, const struct diff_side *newer, uint64_t limit,
-                             const char *output, struct diff_found *out, recloser_error *error) RC_CHECKED;
+							 const char *output, struct diff_found *out, recloser_error *error) RC_CHECKED;
 
 #endif

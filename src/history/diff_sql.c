@@ -17,8 +17,8 @@ struct comparing {
 	struct side_column *columns; /* common to both */
 	size_t column_count;
 	struct rows older_schema, newer_schema;
-	struct strings identity;     /* identity fields that both have */
-	const char *key;             /* quoted */
+	struct strings identity; /* identity fields that both have */
+	const char *key;         /* quoted */
 };
 
 /* ---- columns ---- */
@@ -44,8 +44,10 @@ static recloser_status find_columns(struct comparing *c, struct diff_found *out,
 	struct arena *arena = c->h->arena;
 	struct engine *engine = c->h->engine;
 	const char *key = c->h->spec->key_column;
-	RC_TRY(engine_describe(engine, arena, arena_printf(arena, "SELECT * FROM %s", c->older->relation), &c->older_schema, error));
-	RC_TRY(engine_describe(engine, arena, arena_printf(arena, "SELECT * FROM %s", c->newer->relation), &c->newer_schema, error));
+	RC_TRY(engine_describe(engine, arena, arena_printf(arena, "SELECT * FROM %s", c->older->relation), &c->older_schema,
+						   error));
+	RC_TRY(engine_describe(engine, arena, arena_printf(arena, "SELECT * FROM %s", c->newer->relation), &c->newer_schema,
+						   error));
 	c->columns = arena_array(arena, c->older_schema.row_count + 1, sizeof *c->columns);
 	for (size_t i = 0; i < c->older_schema.row_count; i++) {
 		const char *name = rows_at(&c->older_schema, i, 0), *type = rows_at(&c->older_schema, i, 1);
@@ -100,7 +102,8 @@ static const char *differs(struct arena *arena, const struct side_column *column
 {
 	if (strcmp(column->older_type, column->newer_type) == 0)
 		return arena_printf(arena, "%s IS DISTINCT FROM %s", older, newer);
-	return arena_printf(arena, "%s IS DISTINCT FROM %s", as_text(arena, older, column->older_type), as_text(arena, newer, column->newer_type));
+	return arena_printf(arena, "%s IS DISTINCT FROM %s", as_text(arena, older, column->older_type),
+						as_text(arena, newer, column->newer_type));
 }
 
 static const char *row_json(struct comparing *c, const struct rows *schema, const char *side)
@@ -111,7 +114,8 @@ static const char *row_json(struct comparing *c, const struct rows *schema, cons
 		const char *name = rows_at(schema, i, 0);
 		if (derived(c, name) || strcmp(rows_at(schema, i, 1), "BLOB") == 0)
 			continue;
-		text_addf(&out, "%s%s, %s.%s", out.length ? ", " : "json_object(", sql_text(arena, name), side, sql_name(arena, name));
+		text_addf(&out, "%s%s, %s.%s", out.length ? ", " : "json_object(", sql_text(arena, name), side,
+				  sql_name(arena, name));
 	}
 	return arena_printf(arena, "CAST(%s) AS VARCHAR)", out.at);
 }
@@ -130,25 +134,33 @@ static recloser_status join(struct comparing *c, recloser_error *error)
 		const char *name = sql_name(arena, c->identity.at[i]);
 		text_addf(&taken, ",\n  coalesce(CAST(n.%s AS VARCHAR), CAST(o.%s AS VARCHAR)) AS i%zu", name, name, i);
 	}
-	return engine_runf(c->h->engine, "compare by key", error,
-	    "CREATE OR REPLACE TEMP TABLE rc_differing AS SELECT coalesce(o.%s, n.%s) AS k,\n"
-	    "  CASE WHEN o.%s IS NULL THEN 'added' WHEN n.%s IS NULL THEN 'removed' ELSE 'changed' END AS change,\n"
-	    "  CASE WHEN o.%s IS NULL THEN %s WHEN n.%s IS NULL THEN %s END AS whole%s\n"
-	    "FROM %s o FULL JOIN %s n ON o.%s = n.%s\nWHERE o.%s IS NULL OR n.%s IS NULL%s",
-	    c->key, c->key, c->key, c->key, c->key, row_json(c, &c->newer_schema, "n"), c->key, row_json(c, &c->older_schema, "o"), taken.at,
-	    c->older->relation, c->newer->relation, c->key, c->key, c->key, c->key, any.length ? any.at : "");
+	return engine_runf(
+		c->h->engine, "compare by key", error,
+		"CREATE OR REPLACE TEMP TABLE rc_differing AS SELECT coalesce(o.%s, n.%s) AS k,\n"
+		"  CASE WHEN o.%s IS NULL THEN 'added' WHEN n.%s IS NULL THEN 'removed' ELSE 'changed' END AS change,\n"
+		"  CASE WHEN o.%s IS NULL THEN %s WHEN n.%s IS NULL THEN %s END AS whole%s\n"
+		"FROM %s o FULL JOIN %s n ON o.%s = n.%s\nWHERE o.%s IS NULL OR n.%s IS NULL%s",
+		c->key, c->key, c->key, c->key, c->key, row_json(c, &c->newer_schema, "n"), c->key,
+		row_json(c, &c->older_schema, "o"), taken.at, c->older->relation, c->newer->relation, c->key, c->key, c->key, c->key,
+		any.length ? any.at : "");
 }
 
 /* What a text is when its spelling does not count. Dates are read both ways round, and the same way on both sides. */
 static recloser_status make_macros(struct comparing *c, recloser_error *error)
 {
-#define DAYS "'%Y-%m-%d', '%Y/%m/%d', '%d-%b-%Y', '%d %b %Y', '%b %d, %Y', '%B %d, %Y', '%d %B %Y', '%Y%m%d', '%Y-%m-%d %H:%M:%S', '%Y-%m-%dT%H:%M:%S'"
-	return engine_run(c->h->engine, "set up the comparison",
-	    "CREATE OR REPLACE TEMP MACRO rc_plain(x) AS nullif(trim(regexp_replace(x, '[\\s\\p{Z}]+', ' ', 'g')), '');\n"
-	    "CREATE OR REPLACE TEMP MACRO rc_month_first(x) AS try_strptime(rc_plain(x), [" DAYS ", '%m/%d/%Y', '%m/%d/%y', '%m-%d-%Y', "
-	    "'%m/%d/%Y %H:%M:%S', '%m/%d/%Y %H:%M']);\n"
-	    "CREATE OR REPLACE TEMP MACRO rc_day_first(x) AS try_strptime(rc_plain(x), [" DAYS ", '%d/%m/%Y', '%d/%m/%y', '%d-%m-%Y', "
-	    "'%d.%m.%Y', '%d/%m/%Y %H:%M:%S', '%d/%m/%Y %H:%M']);", error);
+#define DAYS                                                                                                                \
+	"'%Y-%m-%d', '%Y/%m/%d', '%d-%b-%Y', '%d %b %Y', '%b %d, %Y', '%B %d, %Y', '%d %B %Y', '%Y%m%d', '%Y-%m-%d %H:%M:%S', " \
+	"'%Y-%m-%dT%H:%M:%S'"
+	return engine_run(
+		c->h->engine, "set up the comparison",
+		"CREATE OR REPLACE TEMP MACRO rc_plain(x) AS nullif(trim(regexp_replace(x, '[\\s\\p{Z}]+', ' ', 'g')), '');\n"
+		"CREATE OR REPLACE TEMP MACRO rc_month_first(x) AS try_strptime(rc_plain(x), [" DAYS
+		", '%m/%d/%Y', '%m/%d/%y', '%m-%d-%Y', "
+		"'%m/%d/%Y %H:%M:%S', '%m/%d/%Y %H:%M']);\n"
+		"CREATE OR REPLACE TEMP MACRO rc_day_first(x) AS try_strptime(rc_plain(x), [" DAYS
+		", '%d/%m/%Y', '%d/%m/%y', '%d-%m-%Y', "
+		"'%d.%m.%Y', '%d/%m/%Y %H:%M:%S', '%d/%m/%Y %H:%M']);",
+		error);
 #undef DAYS
 }
 
@@ -156,11 +168,13 @@ static const char *kind_of(struct arena *arena, const struct side_column *column
 {
 	if (strcmp(column->older_type, "VARCHAR") != 0 || strcmp(column->newer_type, "VARCHAR") != 0)
 		return "'value'";
-	return arena_printf(arena,
-	    "CASE WHEN rc_plain(o%zu) IS NOT DISTINCT FROM rc_plain(n%zu) THEN 'white space'"
-	    " WHEN lower(rc_plain(o%zu)) = lower(rc_plain(n%zu)) THEN 'letter case'"
-	    " WHEN rc_month_first(o%zu) = rc_month_first(n%zu) OR rc_day_first(o%zu) = rc_day_first(n%zu) THEN 'date style'"
-	    " ELSE 'value' END", i, i, i, i, i, i, i, i);
+	return arena_printf(
+		arena,
+		"CASE WHEN rc_plain(o%zu) IS NOT DISTINCT FROM rc_plain(n%zu) THEN 'white space'"
+		" WHEN lower(rc_plain(o%zu)) = lower(rc_plain(n%zu)) THEN 'letter case'"
+		" WHEN rc_month_first(o%zu) = rc_month_first(n%zu) OR rc_day_first(o%zu) = rc_day_first(n%zu) THEN 'date style'"
+		" ELSE 'value' END",
+		i, i, i, i, i, i, i, i);
 }
 
 /* The long form. */
@@ -171,16 +185,19 @@ static recloser_status spread(struct comparing *c, recloser_error *error)
 	text_addf(&head, "k AS %s", c->key);
 	for (size_t i = 0; i < c->identity.count; i++)
 		text_addf(&head, ", i%zu AS %s", i, sql_name(arena, c->identity.at[i]));
-	text_addf(&sql, "CREATE OR REPLACE TEMP TABLE rc_changes AS\n"
-	          "SELECT change, %s, CAST(NULL AS VARCHAR) AS \"column\", CASE change WHEN 'removed' THEN whole END AS old,\n"
-	          "  CASE change WHEN 'added' THEN whole END AS \"new\", CAST(NULL AS VARCHAR) AS kind FROM rc_differing WHERE change <> 'changed'",
-	          head.at);
+	text_addf(&sql,
+			  "CREATE OR REPLACE TEMP TABLE rc_changes AS\n"
+			  "SELECT change, %s, CAST(NULL AS VARCHAR) AS \"column\", CASE change WHEN 'removed' THEN whole END AS old,\n"
+			  "  CASE change WHEN 'added' THEN whole END AS \"new\", CAST(NULL AS VARCHAR) AS kind FROM rc_differing WHERE "
+			  "change <> 'changed'",
+			  head.at);
 	for (size_t i = 0; i < c->column_count; i++) {
 		const struct side_column *column = &c->columns[i];
 		const char *older = arena_printf(arena, "o%zu", i), *newer = arena_printf(arena, "n%zu", i);
-		text_addf(&sql, "\nUNION ALL SELECT change, %s, %s, %s, %s, %s FROM rc_differing WHERE change = 'changed' AND %s", head.at,
-		          sql_text(arena, column->name), as_text(arena, older, column->older_type), as_text(arena, newer, column->newer_type),
-		          kind_of(arena, column, i), differs(arena, column, older, newer));
+		text_addf(&sql, "\nUNION ALL SELECT change, %s, %s, %s, %s, %s FROM rc_differing WHERE change = 'changed' AND %s",
+				  head.at, sql_text(arena, column->name), as_text(arena, older, column->older_type),
+				  as_text(arena, newer, column->newer_type), kind_of(arena, column, i),
+				  differs(arena, column, older, newer));
 	}
 	return engine_run(c->h->engine, "list the changes", sql.at, error);
 }
@@ -191,11 +208,15 @@ static recloser_status count(struct comparing *c, struct diff_found *out, reclos
 {
 	struct arena *arena = c->h->arena;
 	struct rows rows;
-	RC_TRY(engine_query(c->h->engine, arena, "count the changes", arena_printf(arena,
-	    "SELECT count(*) FILTER (WHERE change = 'added'), count(*) FILTER (WHERE change = 'removed'),\n"
-	    "  count(*) FILTER (WHERE change = 'changed'), (SELECT count(*) FROM %s), (SELECT count(*) FROM %s),\n"
-	    "  (SELECT count(*) FROM rc_changes), (SELECT count(*) FROM rc_changes WHERE kind IS NULL OR kind = 'value')\nFROM rc_differing",
-	    c->older->relation, c->newer->relation), &rows, error));
+	RC_TRY(engine_query(
+		c->h->engine, arena, "count the changes",
+		arena_printf(arena,
+					 "SELECT count(*) FILTER (WHERE change = 'added'), count(*) FILTER (WHERE change = 'removed'),\n"
+					 "  count(*) FILTER (WHERE change = 'changed'), (SELECT count(*) FROM %s), (SELECT count(*) FROM %s),\n"
+					 "  (SELECT count(*) FROM rc_changes), (SELECT count(*) FROM rc_changes WHERE kind IS NULL OR kind = "
+					 "'value')\nFROM rc_differing",
+					 c->older->relation, c->newer->relation),
+		&rows, error));
 	out->added = (uint64_t)rows_int(&rows, 0, 0);
 	out->removed = (uint64_t)rows_int(&rows, 0, 1);
 	out->changed = (uint64_t)rows_int(&rows, 0, 2);
@@ -205,9 +226,11 @@ static recloser_status count(struct comparing *c, struct diff_found *out, reclos
 	out->only_form = out->change_rows > 0 && rows_int(&rows, 0, 6) == 0;
 	out->unchanged = out->older_rows - out->removed - out->changed;
 	return engine_query(c->h->engine, arena, "count the changes by column",
-	    "SELECT \"column\", count(*) AS changed, count(*) FILTER (WHERE kind = 'white space'), count(*) FILTER (WHERE kind = 'letter case'),\n"
-	    "  count(*) FILTER (WHERE kind = 'date style'), count(*) FILTER (WHERE kind = 'value')\n"
-	    "FROM rc_changes WHERE \"column\" IS NOT NULL GROUP BY 1 ORDER BY changed DESC, 1", &out->columns, error);
+						"SELECT \"column\", count(*) AS changed, count(*) FILTER (WHERE kind = 'white space'), count(*) "
+						"FILTER (WHERE kind = 'letter case'),\n"
+						"  count(*) FILTER (WHERE kind = 'date style'), count(*) FILTER (WHERE kind = 'value')\n"
+						"FROM rc_changes WHERE \"column\" IS NOT NULL GROUP BY 1 ORDER BY changed DESC, 1",
+						&out->columns, error);
 }
 
 static recloser_status write_out(struct comparing *c, const char *output, recloser_error *error)
@@ -216,14 +239,15 @@ static recloser_status write_out(struct comparing *c, const char *output, reclos
 		return RECLOSER_OK;
 	/* Whole or not at all: under another name first. */
 	const char *beside = arena_printf(c->h->arena, "%s.writing", output);
-	RC_TRY(engine_runf(c->h->engine, "write the changes", error, "COPY (SELECT * FROM rc_changes ORDER BY ALL) TO %s (FORMAT parquet, COMPRESSION zstd)",
-	                   sql_text(c->h->arena, beside)));
+	RC_TRY(engine_runf(c->h->engine, "write the changes", error,
+					   "COPY (SELECT * FROM rc_changes ORDER BY ALL) TO %s (FORMAT parquet, COMPRESSION zstd)",
+					   sql_text(c->h->arena, beside)));
 	int failed = c->h->dataset->fs->ops->rename(c->h->dataset->fs, beside, output);
 	return failed ? error_errno(error, "store.rename", failed, "write", output) : RECLOSER_OK;
 }
 
 recloser_status diff_compare(struct history *h, const struct diff_side *older, const struct diff_side *newer, uint64_t limit,
-                             const char *output, struct diff_found *out, recloser_error *error)
+							 const char *output, struct diff_found *out, recloser_error *error)
 {
 	struct comparing c = {.h = h, .older = older, .newer = newer, .key = sql_name(h->arena, h->spec->key_column)};
 	RC_TRY(find_columns(&c, out, error));
@@ -232,7 +256,8 @@ recloser_status diff_compare(struct history *h, const struct diff_side *older, c
 	RC_TRY(join(&c, error));
 	RC_TRY(spread(&c, error));
 	RC_TRY(count(&c, out, error));
-	RC_TRY(engine_query(h->engine, h->arena, "list the changes", arena_printf(h->arena, "SELECT * FROM rc_changes ORDER BY ALL LIMIT %" PRIu64, limit),
-	                    &out->rows, error));
+	RC_TRY(engine_query(h->engine, h->arena, "list the changes",
+						arena_printf(h->arena, "SELECT * FROM rc_changes ORDER BY ALL LIMIT %" PRIu64, limit), &out->rows,
+						error));
 	return write_out(&c, output, error);
 }

@@ -54,7 +54,7 @@ static recloser_status guarantees(struct doctor *doctor, recloser_error *error)
 	const char *type = json_get_text(can, "type");
 	if (json_array_size(sentences) == 0)
 		doctor_say(doctor, "store", FINDING_FACT, NULL, "%s: whole guarantees, for two writers, a crash and a power cut",
-		           type && *type ? type : "this file system");
+				   type && *type ? type : "this file system");
 	for (size_t i = 0; i < json_array_size(sentences); i++)
 		doctor_say(doctor, "store", FINDING_ADVICE, NULL, "%s", json_string_value(json_array_get(sentences, i)));
 	return RECLOSER_OK;
@@ -83,8 +83,8 @@ recloser_status doctor(struct history *h, bool quick, recloser_error *error)
 	json_put_int(h->arena, h->json, "faults", (int64_t)doctor.faults);
 	json_put_int(h->arena, h->json, "advice", (int64_t)doctor.advice);
 	json_put(h->arena, h->json, "findings", doctor.findings);
-	text_addf(&h->text, "%s fault%s, %s piece%s of advice\n", text_count(h->arena, doctor.faults), doctor.faults == 1 ? "" : "s",
-	          text_count(h->arena, doctor.advice), doctor.advice == 1 ? "" : "s");
+	text_addf(&h->text, "%s fault%s, %s piece%s of advice\n", text_count(h->arena, doctor.faults),
+			  doctor.faults == 1 ? "" : "s", text_count(h->arena, doctor.advice), doctor.advice == 1 ? "" : "s");
 	if (!doctor.faults)
 		return RECLOSER_OK;
 	return error_set(error, RECLOSER_FAULT, "doctor.fault", "something is wrong with what is stored: the report says what");

@@ -25,18 +25,22 @@ struct doctor {
 };
 
 /* `area`: a word for programs, the same for all findings of one kind. `hint` may be NULL. */
-void doctor_say(struct doctor *doctor, const char *area, enum finding finding, const char *hint, const char *format, ...) RC_PRINTF(5, 6);
+void doctor_say(struct doctor *doctor, const char *area, enum finding finding, const char *hint, const char *format, ...)
+	RC_PRINTF(5, 6);
 
-recloser_status doctor_grain(struct doctor *doctor, recloser_error *error) RC_CHECKED;  /* doctor_grain.c */
-recloser_status doctor_order(struct doctor *doctor, recloser_error *error) RC_CHECKED;  /* doctor_order.c: leftovers, foreign files, archive */
-recloser_status doctor_series(struct doctor *doctor, recloser_error *error) RC_CHECKED; /* doctor_series.c: gaps, columns, values, keys */
+recloser_status doctor_grain(struct doctor *doctor, recloser_error *error) RC_CHECKED; /* doctor_grain.c */
+recloser_status doctor_order(struct doctor *doctor,
+							 recloser_error *error) RC_CHECKED; /* doctor_order.c: leftovers, foreign files, archive */
+recloser_status doctor_series(struct doctor *doctor,
+							  recloser_error *error) RC_CHECKED; /* doctor_series.c: gaps, columns, values, keys */
 
 /* Two publications that follow each other. */
 struct pair {
-	const char *older, *newer;           /* labels */
+	const char *older, *newer; /* labels */
 	const struct record *older_record, *newer_record;
 	const char *older_file, *newer_file; /* NULL: not to be had, or nothing is read */
 };
-recloser_status doctor_values(struct doctor *doctor, const struct pair *pair, recloser_error *error) RC_CHECKED; /* doctor_values.c */
+recloser_status doctor_values(struct doctor *doctor, const struct pair *pair,
+							  recloser_error *error) RC_CHECKED; /* doctor_values.c */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Are the files of a size that readers like? Between 128 MB and 1 GB an object store and an engine with many threads are both
- * at ease; much smaller files cost an opening each, much larger ones are rewritten whole for one changed row. A dataset that is
- * small altogether is at ease with any grain, as long as its files are not thousands. */
+ * Are the files of a size that readers like? Between 128 MB and 1 GB an object store and an engine with many threads are
+ * both at ease; much smaller files cost an opening each, much larger ones are rewritten whole for one changed row. A dataset
+ * that is small altogether is at ease with any grain, as long as its files are not thousands. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +47,8 @@ static void coarser(struct doctor *doctor, uint64_t total, bool wanted)
 		if (count >= doctor->part_count)
 			continue;
 		doctor_say(doctor, "grain", wanted ? FINDING_ADVICE : FINDING_FACT, NULL,
-		           "coarser: without %s there would be %zu partition%s of %s on average", columns->at[c], count, count == 1 ? "" : "s",
-		           text_bytes(doctor->h->arena, total / count));
+				   "coarser: without %s there would be %zu partition%s of %s on average", columns->at[c], count,
+				   count == 1 ? "" : "s", text_bytes(doctor->h->arena, total / count));
 	}
 }
 
@@ -84,18 +84,24 @@ static recloser_status finer(struct doctor *doctor, const struct live_part *larg
 		if (!may_partition(type) || strcmp(name, h->spec->key_column) == 0 || strings_has(&h->spec->partition, name))
 			continue;
 		const char *value = value_sql(arena, name, type);
-		text_addf(&sql, "%sSELECT %s AS name, approx_count_distinct(%s) AS n, count(*) FILTER (WHERE %s IS NULL) AS missing FROM %s",
-		          sql.length ? " UNION ALL " : "", sql_text(arena, strcmp(type, "VARCHAR") == 0 ? name : arena_printf(arena, "month of %s", name)),
-		          value, value, table);
+		text_addf(
+			&sql,
+			"%sSELECT %s AS name, approx_count_distinct(%s) AS n, count(*) FILTER (WHERE %s IS NULL) AS missing FROM %s",
+			sql.length ? " UNION ALL " : "",
+			sql_text(arena, strcmp(type, "VARCHAR") == 0 ? name : arena_printf(arena, "month of %s", name)), value, value,
+			table);
 	}
 	if (!sql.length)
 		return RECLOSER_OK;
-	RC_TRY(engine_query(h->engine, arena, "look for a finer grain", arena_printf(arena,
-	    "SELECT name, n FROM (%s) WHERE n BETWEEN 2 AND %d AND missing = 0 ORDER BY n LIMIT %d", sql.at, MOST_DISTINCT, CANDIDATES), &rows, error));
+	RC_TRY(engine_query(h->engine, arena, "look for a finer grain",
+						arena_printf(arena,
+									 "SELECT name, n FROM (%s) WHERE n BETWEEN 2 AND %d AND missing = 0 ORDER BY n LIMIT %d",
+									 sql.at, MOST_DISTINCT, CANDIDATES),
+						&rows, error));
 	for (size_t i = 0; i < rows.row_count; i++)
 		doctor_say(doctor, "grain", wanted ? FINDING_ADVICE : FINDING_FACT, NULL,
-		           "finer: by %s the largest would be about %s files of %s on average", rows_at(&rows, i, 0), rows_at(&rows, i, 1),
-		           text_bytes(arena, largest->record->bytes / (uint64_t)rows_int(&rows, i, 1)));
+				   "finer: by %s the largest would be about %s files of %s on average", rows_at(&rows, i, 0),
+				   rows_at(&rows, i, 1), text_bytes(arena, largest->record->bytes / (uint64_t)rows_int(&rows, i, 1)));
 	return RECLOSER_OK;
 }
 
@@ -119,14 +125,17 @@ recloser_status doctor_grain(struct doctor *doctor, recloser_error *error)
 	bool too_small = median < SMALL && ((total >= SMALL && small >= SOME_FILES) || doctor->part_count >= MANY_FILES);
 	bool too_large = largest->record->bytes > LARGE;
 	doctor_say(doctor, "grain", FINDING_FACT, NULL, "%s partition%s, %s rows, %s; the median is %s, the largest %s (%s)",
-	           text_count(arena, doctor->part_count), doctor->part_count == 1 ? "" : "s", text_count(arena, rows), text_bytes(arena, total),
-	           text_bytes(arena, median), text_bytes(arena, largest->record->bytes), partition_shown(largest->partition));
+			   text_count(arena, doctor->part_count), doctor->part_count == 1 ? "" : "s", text_count(arena, rows),
+			   text_bytes(arena, total), text_bytes(arena, median), text_bytes(arena, largest->record->bytes),
+			   partition_shown(largest->partition));
 	if (too_small)
-		doctor_say(doctor, "grain", FINDING_ADVICE, "128 MB to 1 GB a file is a good size; a coarser grain makes fewer and larger ones",
-		           "%zu of %zu files are smaller than 128 MB, and each costs a reader an opening", small, doctor->part_count);
+		doctor_say(doctor, "grain", FINDING_ADVICE,
+				   "128 MB to 1 GB a file is a good size; a coarser grain makes fewer and larger ones",
+				   "%zu of %zu files are smaller than 128 MB, and each costs a reader an opening", small,
+				   doctor->part_count);
 	if (too_large)
-		doctor_say(doctor, "grain", FINDING_ADVICE, "a finer grain rewrites less for one changed row", "%s is larger than 1 GB",
-		           partition_shown(largest->partition));
+		doctor_say(doctor, "grain", FINDING_ADVICE, "a finer grain rewrites less for one changed row",
+				   "%s is larger than 1 GB", partition_shown(largest->partition));
 	coarser(doctor, total, too_small);
 	return finer(doctor, largest, too_large, error);
 }

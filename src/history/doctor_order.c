@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "history/doctor.h"
 
-static void say_list(struct doctor *doctor, const struct strings *items, const char *area, enum finding finding, const char *hint,
-                     const char *what)
+static void say_list(struct doctor *doctor, const struct strings *items, const char *area, enum finding finding,
+					 const char *hint, const char *what)
 {
 	enum { SHOWN = 5 };
 	for (size_t i = 0; i < items->count && i < SHOWN; i++)
@@ -37,8 +37,9 @@ static recloser_status staging(struct doctor *doctor, const json_t *open, reclos
 	}
 	if (open && dead.count)
 		doctor_say(doctor, "leftover", FINDING_FAULT, "recloser recover finishes it, and so does the next load",
-		           "a run was decided and cut short before it was finished");
-	say_list(doctor, &dead, "leftover", FINDING_ADVICE, "recloser recover sweeps it, and so does the next load", "staging of a run that died");
+				   "a run was decided and cut short before it was finished");
+	say_list(doctor, &dead, "leftover", FINDING_ADVICE, "recloser recover sweeps it, and so does the next load",
+			 "staging of a run that died");
 	say_list(doctor, &living, "leftover", FINDING_FACT, NULL, "a run that is going on");
 	return RECLOSER_OK;
 }
@@ -50,8 +51,9 @@ static recloser_status temporary(struct doctor *doctor, recloser_error *error)
 	const char *directory = path_control(h->dataset, h->arena, "tmp");
 	RC_TRY(control_list(h->dataset, h->arena, "tmp", &names, error));
 	if (names.count)
-		doctor_say(doctor, "leftover", FINDING_FACT, NULL, "%zu temporary file%s in %s; recover sweeps those older than a day", names.count,
-		           names.count == 1 ? "" : "s", directory);
+		doctor_say(doctor, "leftover", FINDING_FACT, NULL,
+				   "%zu temporary file%s in %s; recover sweeps those older than a day", names.count,
+				   names.count == 1 ? "" : "s", directory);
 	return RECLOSER_OK;
 }
 
@@ -75,13 +77,14 @@ static recloser_status archive(struct doctor *doctor, recloser_error *error)
 			bool by_prune = !place && pruned_how(h->arena, prunes, record->partition, record->seq);
 			pruned += by_prune;
 			if (!by_prune && !place)
-				strings_add(h->arena, &lost, arena_printf(h->arena, "%s, seq %" PRId64, partition_shown(record->partition), record->seq));
+				strings_add(h->arena, &lost,
+							arena_printf(h->arena, "%s, seq %" PRId64, partition_shown(record->partition), record->seq));
 		}
 	}
 	doctor_say(doctor, "archive", FINDING_FACT, NULL, "%s versions, %s; %s were pruned", text_count(h->arena, versions_seen),
-	           text_bytes(h->arena, bytes), text_count(h->arena, pruned));
+			   text_bytes(h->arena, bytes), text_count(h->arena, pruned));
 	say_list(doctor, &lost, "archive", FINDING_FAULT, "put the file back from a backup; recloser why tells which one it is",
-	         "the archived file of a version is gone or has another size, and no prune removed it");
+			 "the archived file of a version is gone or has another size, and no prune removed it");
 	return RECLOSER_OK;
 }
 
@@ -91,11 +94,13 @@ recloser_status doctor_order(struct doctor *doctor, recloser_error *error)
 	struct recovery found;
 	json_t *open;
 	RC_TRY(recover_look(h->dataset, h->arena, &found, error));
-	say_list(doctor, &found.missing, "live", FINDING_FAULT, "recloser restore brings it back from the archive", "the live file is missing");
+	say_list(doctor, &found.missing, "live", FINDING_FAULT, "recloser restore brings it back from the archive",
+			 "the live file is missing");
 	say_list(doctor, &found.adoptable, "live", FINDING_ADVICE, "the next load archives it and records it as adopted",
-	         "a file that recloser did not write");
+			 "a file that recloser did not write");
 	say_list(doctor, &found.foreign, "foreign", FINDING_ADVICE,
-	         "readers may stumble over it: the tree is meant to hold part.parquet files and nothing else", "a file that is not of this dataset");
+			 "readers may stumble over it: the tree is meant to hold part.parquet files and nothing else",
+			 "a file that is not of this dataset");
 	say_list(doctor, &found.warnings, "ledger", FINDING_FAULT, NULL, "ledger");
 	RC_TRY(commit_open_entries(h->dataset, h->arena, &open, error));
 	RC_TRY(staging(doctor, open, error));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Publications that follow each other: the partitions of a series, or else the versions of a partition. What is missing between
- * them, and what drifts from one to the next. */
+ * Publications that follow each other: the partitions of a series, or else the versions of a partition. What is missing
+ * between them, and what drifts from one to the next. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -20,9 +20,9 @@ static void gaps(struct doctor *doctor, const struct line *line)
 	for (size_t i = 0; i < missing.count && i < 12; i++)
 		strings_add(doctor->h->arena, &shown, missing.at[i]);
 	doctor_say(doctor, "series", FINDING_ADVICE, "load what is missing, or note that it was never published",
-	           "%s%s%zu %s missing between %s and %s: %s%s", line->group, *line->group ? ": " : "", missing.count,
-	           missing.count == 1 ? "is" : "are", line->values[0], line->values[line->count - 1],
-	           strings_join(doctor->h->arena, &shown, ", "), missing.count > shown.count ? " ..." : "");
+			   "%s%s%zu %s missing between %s and %s: %s%s", line->group, *line->group ? ": " : "", missing.count,
+			   missing.count == 1 ? "is" : "are", line->values[0], line->values[line->count - 1],
+			   strings_join(doctor->h->arena, &shown, ", "), missing.count > shown.count ? " ..." : "");
 }
 
 /* ---- columns ---- */
@@ -50,37 +50,43 @@ static void columns_not_in(struct doctor *doctor, const json_t *these, const jso
 static void columns(struct doctor *doctor, const struct pair *pair)
 {
 	struct arena *arena = doctor->h->arena;
-	const json_t *older = json_object_get(pair->older_record->json, "schema"), *newer = json_object_get(pair->newer_record->json, "schema");
+	const json_t *older = json_object_get(pair->older_record->json, "schema"),
+				 *newer = json_object_get(pair->newer_record->json, "schema");
 	struct strings gone = {0}, fresh = {0};
 	if (!json_is_array(older) || !json_is_array(newer))
 		return;
 	columns_not_in(doctor, older, newer, &gone);
 	columns_not_in(doctor, newer, older, &fresh);
 	if (gone.count)
-		doctor_say(doctor, "drift", FINDING_ADVICE, fresh.count ? "a renamed column can be named both ways: from: [OLD, NEW]" : NULL,
-		           "columns gone in %s: %s", pair->newer, strings_join(arena, &gone, ", "));
+		doctor_say(doctor, "drift", FINDING_ADVICE,
+				   fresh.count ? "a renamed column can be named both ways: from: [OLD, NEW]" : NULL,
+				   "columns gone in %s: %s", pair->newer, strings_join(arena, &gone, ", "));
 	if (fresh.count)
-		doctor_say(doctor, "drift", FINDING_ADVICE, NULL, "columns new in %s: %s", pair->newer, strings_join(arena, &fresh, ", "));
+		doctor_say(doctor, "drift", FINDING_ADVICE, NULL, "columns new in %s: %s", pair->newer,
+				   strings_join(arena, &fresh, ", "));
 	for (size_t i = 0; i < json_array_size(older); i++) {
 		const json_t *column = json_array_get(older, i);
 		const char *name = json_get_text(column, "name"), *type = json_get_text(column, "type");
 		const char *now = name ? type_in(newer, name) : NULL;
 		if (now && type && strcmp(now, type) != 0)
-			doctor_say(doctor, "drift", FINDING_ADVICE, "declare its type in the spec", "column %s is %s in %s and %s in %s", name, type,
-			           pair->older, now, pair->newer);
+			doctor_say(doctor, "drift", FINDING_ADVICE, "declare its type in the spec", "column %s is %s in %s and %s in %s",
+					   name, type, pair->older, now, pair->newer);
 	}
 }
 
 /* ---- keys ---- */
 
-static void judge_keys(struct doctor *doctor, const struct pair *pair, int64_t gone, int64_t fresh, uint64_t older, uint64_t newer)
+static void judge_keys(struct doctor *doctor, const struct pair *pair, int64_t gone, int64_t fresh, uint64_t older,
+					   uint64_t newer)
 {
 	/* As many new as gone, and many: the same things under other keys. */
 	bool many = gone > 0 && (uint64_t)gone * 5 > older && fresh > 0 && (uint64_t)fresh * 5 > newer;
 	bool alike = gone < 2 * fresh && fresh < 2 * gone;
 	if (many && alike)
-		doctor_say(doctor, "keys", FINDING_ADVICE, "does the identity hold a field that changes, such as a status or a date?",
-		           "%" PRId64 " of %" PRIu64 " keys of %s are gone in %s and %" PRId64 " are new", gone, older, pair->older, pair->newer, fresh);
+		doctor_say(doctor, "keys", FINDING_ADVICE,
+				   "does the identity hold a field that changes, such as a status or a date?",
+				   "%" PRId64 " of %" PRIu64 " keys of %s are gone in %s and %" PRId64 " are new", gone, older, pair->older,
+				   pair->newer, fresh);
 }
 
 static const char *table_of(struct arena *arena, const char *file)
@@ -95,17 +101,24 @@ static recloser_status keys(struct doctor *doctor, const struct pair *pair, recl
 	struct rows rows;
 	const char *key = sql_name(arena, h->spec->key_column);
 	const json_t *base = json_object_get(pair->newer_record->json, "base");
-	if (json_get_int(base, "seq", 0) == pair->older_record->seq && strcmp(pair->older_record->partition, pair->newer_record->partition) == 0) {
-		judge_keys(doctor, pair, json_get_int(pair->newer_record->json, "disappeared", 0), json_get_int(pair->newer_record->json, "new_keys", 0),
-		           pair->older_record->rows, pair->newer_record->rows);
+	if (json_get_int(base, "seq", 0) == pair->older_record->seq &&
+		strcmp(pair->older_record->partition, pair->newer_record->partition) == 0) {
+		judge_keys(doctor, pair, json_get_int(pair->newer_record->json, "disappeared", 0),
+				   json_get_int(pair->newer_record->json, "new_keys", 0), pair->older_record->rows,
+				   pair->newer_record->rows);
 		return RECLOSER_OK;
 	}
 	if (!pair->older_file || !pair->newer_file)
 		return RECLOSER_OK;
-	RC_TRY(engine_query(h->engine, arena, "compare keys", arena_printf(arena,
-	    "SELECT count(*) FILTER (WHERE n.%s IS NULL), count(*) FILTER (WHERE o.%s IS NULL) FROM %s o FULL JOIN %s n ON o.%s = n.%s", key, key,
-	    table_of(arena, pair->older_file), table_of(arena, pair->newer_file), key, key), &rows, error));
-	judge_keys(doctor, pair, rows_int(&rows, 0, 0), rows_int(&rows, 0, 1), pair->older_record->rows, pair->newer_record->rows);
+	RC_TRY(
+		engine_query(h->engine, arena, "compare keys",
+					 arena_printf(arena,
+								  "SELECT count(*) FILTER (WHERE n.%s IS NULL), count(*) FILTER (WHERE o.%s IS NULL) FROM "
+								  "%s o FULL JOIN %s n ON o.%s = n.%s",
+								  key, key, table_of(arena, pair->older_file), table_of(arena, pair->newer_file), key, key),
+					 &rows, error));
+	judge_keys(doctor, pair, rows_int(&rows, 0, 0), rows_int(&rows, 0, 1), pair->older_record->rows,
+			   pair->newer_record->rows);
 	return RECLOSER_OK;
 }
 
@@ -118,13 +131,14 @@ struct publication {
 };
 
 static recloser_status publications(struct doctor *doctor, const struct line *line, struct publication **out, size_t *count,
-                                    recloser_error *error)
+									recloser_error *error)
 {
 	struct history *h = doctor->h;
 	struct versions versions = {0};
 	if (!h->spec->series)
 		RC_TRY(versions_of(h->dataset, h->arena, line->partitions[0], &versions, error));
-	size_t all = h->spec->series ? line->count : versions.count, first = all > LAST_PUBLICATIONS ? all - LAST_PUBLICATIONS : 0;
+	size_t all = h->spec->series ? line->count : versions.count,
+		   first = all > LAST_PUBLICATIONS ? all - LAST_PUBLICATIONS : 0;
 	*out = arena_array(h->arena, all + 1, sizeof **out);
 	*count = 0;
 	for (size_t i = first; i < all; i++) {
@@ -135,9 +149,11 @@ static recloser_status publications(struct doctor *doctor, const struct line *li
 		if (!newest)
 			continue;
 		publication->record = h->spec->series ? newest : versions.at[i];
-		publication->label = h->spec->series && doctor->line_count == 1 ? arena_printf(h->arena, "%s=%s", h->spec->series, line->values[i])
-		                     : h->spec->series ? line->partitions[i]
-		                                     : arena_printf(h->arena, "%s seq %" PRId64, partition_shown(line->partitions[0]), publication->record->seq);
+		publication->label =
+			h->spec->series && doctor->line_count == 1 ? arena_printf(h->arena, "%s=%s", h->spec->series, line->values[i])
+			: h->spec->series
+				? line->partitions[i]
+				: arena_printf(h->arena, "%s seq %" PRId64, partition_shown(line->partitions[0]), publication->record->seq);
 		if (!doctor->quick)
 			RC_TRY(version_place(h->dataset, h->arena, publication->record, newest, &publication->file, error));
 		if (publication->file)
@@ -155,8 +171,12 @@ static recloser_status look_at_line(struct doctor *doctor, const struct line *li
 		gaps(doctor, line);
 	RC_TRY(publications(doctor, line, &at, &count, error));
 	for (size_t i = 1; i < count && *pairs < MOST_PAIRS; i++, ++*pairs) {
-		struct pair pair = {.older = at[i - 1].label, .newer = at[i].label, .older_record = at[i - 1].record, .newer_record = at[i].record,
-		                    .older_file = at[i - 1].file, .newer_file = at[i].file};
+		struct pair pair = {.older = at[i - 1].label,
+							.newer = at[i].label,
+							.older_record = at[i - 1].record,
+							.newer_record = at[i].record,
+							.older_file = at[i - 1].file,
+							.newer_file = at[i].file};
 		columns(doctor, &pair);
 		RC_TRY(keys(doctor, &pair, error));
 		if (pair.older_file && pair.newer_file)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Spelled values that drift: a fuel code that was OTH and is BAT for one month. Only columns with few values are looked at; a
- * value that is new, or gone, is followed through the keys that both publications have to the value that these rows had, or
- * got. Where it is mostly one, the code was respelled; otherwise the world has changed, and it is only counted. */
+ * Spelled values that drift: a fuel code that was OTH and is BAT for one month. Only columns with few values are looked at;
+ * a value that is new, or gone, is followed through the keys that both publications have to the value that these rows had,
+ * or got. Where it is mostly one, the code was respelled; otherwise the world has changed, and it is only counted. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -30,7 +30,8 @@ static bool is_code(const struct rows *counts, size_t row, size_t column)
 }
 
 /* Text columns that both have, and that are codes in both. */
-static recloser_status few_valued(struct doctor *doctor, const char *older, const char *newer, struct strings *out, recloser_error *error)
+static recloser_status few_valued(struct doctor *doctor, const char *older, const char *newer, struct strings *out,
+								  recloser_error *error)
 {
 	struct history *h = doctor->h;
 	struct arena *arena = h->arena;
@@ -45,17 +46,21 @@ static recloser_status few_valued(struct doctor *doctor, const char *older, cons
 		for (size_t k = 0; k < right.row_count && !both; k++)
 			both = strcmp(rows_at(&right, k, 0), name) == 0 && strcmp(rows_at(&right, k, 1), "VARCHAR") == 0;
 		if (!both || strcmp(rows_at(&left, i, 1), "VARCHAR") != 0 || strcmp(name, h->spec->key_column) == 0 ||
-		    strings_has(&h->spec->partition, name) || is_identity(h->spec, name))
+			strings_has(&h->spec->partition, name) || is_identity(h->spec, name))
 			continue;
 		strings_add(arena, &names, name);
-		text_addf(&calls, "%sapprox_count_distinct(%s), count(%s)", calls.length ? ", " : "", sql_name(arena, name), sql_name(arena, name));
+		text_addf(&calls, "%sapprox_count_distinct(%s), count(%s)", calls.length ? ", " : "", sql_name(arena, name),
+				  sql_name(arena, name));
 	}
 	if (names.count == 0)
 		return RECLOSER_OK;
-	RC_TRY(engine_query(h->engine, arena, "count spelled values", arena_printf(arena, "SELECT %s FROM %s UNION ALL SELECT %s FROM %s", calls.at,
-	    older, calls.at, newer), &counts, error));
+	RC_TRY(
+		engine_query(h->engine, arena, "count spelled values",
+					 arena_printf(arena, "SELECT %s FROM %s UNION ALL SELECT %s FROM %s", calls.at, older, calls.at, newer),
+					 &counts, error));
 	for (size_t i = 0; i < names.count; i++)
-		if (is_code(&counts, 0, i) && is_code(&counts, 1, i) && rows_int(&counts, 0, 2 * i) + rows_int(&counts, 1, 2 * i) > 0)
+		if (is_code(&counts, 0, i) && is_code(&counts, 1, i) &&
+			rows_int(&counts, 0, 2 * i) + rows_int(&counts, 1, 2 * i) > 0)
 			strings_add(arena, out, names.at[i]);
 	return RECLOSER_OK;
 }
@@ -65,12 +70,14 @@ static const char *strange(struct doctor *doctor, const char *name, const char *
 {
 	struct arena *arena = doctor->h->arena;
 	const char *key = sql_name(arena, doctor->h->spec->key_column), *column = sql_name(arena, name);
-	return arena_printf(arena,
-	    "SELECT %s AS name, '%s' AS way, value, CAST(sum(n) AS BIGINT) AS rows, arg_max(other, n) FILTER (WHERE other IS NOT NULL) AS mostly,\n"
-	    "  CAST(max(n) FILTER (WHERE other IS NOT NULL) AS BIGINT) AS many FROM (\n"
-	    "  SELECT h.%s AS value, t.%s AS other, count(*) AS n FROM %s h LEFT JOIN %s t ON h.%s = t.%s\n"
-	    "  WHERE h.%s IS NOT NULL AND h.%s NOT IN (SELECT %s FROM %s WHERE %s IS NOT NULL) GROUP BY ALL) GROUP BY value",
-	    sql_text(arena, name), way, column, column, here, there, key, key, column, column, column, there, column);
+	return arena_printf(
+		arena,
+		"SELECT %s AS name, '%s' AS way, value, CAST(sum(n) AS BIGINT) AS rows, arg_max(other, n) FILTER (WHERE other IS "
+		"NOT NULL) AS mostly,\n"
+		"  CAST(max(n) FILTER (WHERE other IS NOT NULL) AS BIGINT) AS many FROM (\n"
+		"  SELECT h.%s AS value, t.%s AS other, count(*) AS n FROM %s h LEFT JOIN %s t ON h.%s = t.%s\n"
+		"  WHERE h.%s IS NOT NULL AND h.%s NOT IN (SELECT %s FROM %s WHERE %s IS NOT NULL) GROUP BY ALL) GROUP BY value",
+		sql_text(arena, name), way, column, column, here, there, key, key, column, column, column, there, column);
 }
 
 /* Most of its rows had, or got, one other value: the same thing under another name. */
@@ -84,14 +91,16 @@ static void tell_respelled(struct doctor *doctor, const struct pair *pair, const
 	const char *name = rows_at(rows, i, 0), *value = rows_at(rows, i, 2), *mostly = rows_at(rows, i, 4);
 	bool fresh = strcmp(rows_at(rows, i, 1), "new") == 0;
 	int64_t count = rows_int(rows, i, 3), many = rows_int(rows, i, 5);
-	const char *hint = arena_printf(doctor->h->arena, "if they mean the same: columns: {%s: {map: {%s: %s}}}", name, fresh ? value : mostly,
-	                                fresh ? mostly : value);
+	const char *hint = arena_printf(doctor->h->arena, "if they mean the same: columns: {%s: {map: {%s: %s}}}", name,
+									fresh ? value : mostly, fresh ? mostly : value);
 	if (fresh)
-		doctor_say(doctor, "drift", FINDING_ADVICE, hint, "%s: \"%s\" is new in %s; %" PRId64 " of its %" PRId64 " rows were \"%s\" in %s", name,
-		           value, pair->newer, many, count, mostly, pair->older);
+		doctor_say(doctor, "drift", FINDING_ADVICE, hint,
+				   "%s: \"%s\" is new in %s; %" PRId64 " of its %" PRId64 " rows were \"%s\" in %s", name, value,
+				   pair->newer, many, count, mostly, pair->older);
 	else
-		doctor_say(doctor, "drift", FINDING_ADVICE, hint, "%s: \"%s\" is gone in %s; %" PRId64 " of its %" PRId64 " rows became \"%s\"", name, value,
-		           pair->newer, many, count, mostly);
+		doctor_say(doctor, "drift", FINDING_ADVICE, hint,
+				   "%s: \"%s\" is gone in %s; %" PRId64 " of its %" PRId64 " rows became \"%s\"", name, value, pair->newer,
+				   many, count, mostly);
 }
 
 /* The rows from `first` on that are of one column and go one way, but for those that were respelled, in one sentence. */
@@ -100,15 +109,16 @@ static size_t tell_rest(struct doctor *doctor, const struct pair *pair, const st
 	struct text values = text_on(doctor->h->arena);
 	size_t i = first, said = 0;
 	for (; i < rows->row_count && strcmp(rows_at(rows, i, 0), rows_at(rows, first, 0)) == 0 &&
-	       strcmp(rows_at(rows, i, 1), rows_at(rows, first, 1)) == 0; i++) {
+		   strcmp(rows_at(rows, i, 1), rows_at(rows, first, 1)) == 0;
+		 i++) {
 		if (respelled(rows, i))
 			tell_respelled(doctor, pair, rows, i);
 		else if (said++ < VALUES_SHOWN)
 			text_addf(&values, "%s\"%s\" (%s)", said > 1 ? ", " : "", rows_at(rows, i, 2), rows_at(rows, i, 3));
 	}
 	if (said)
-		doctor_say(doctor, "values", FINDING_FACT, NULL, "%s: %s in %s, with rows: %s%s", rows_at(rows, first, 0), rows_at(rows, first, 1),
-		           pair->newer, values.at, said > VALUES_SHOWN ? " ..." : "");
+		doctor_say(doctor, "values", FINDING_FACT, NULL, "%s: %s in %s, with rows: %s%s", rows_at(rows, first, 0),
+				   rows_at(rows, first, 1), pair->newer, values.at, said > VALUES_SHOWN ? " ..." : "");
 	return i;
 }
 
@@ -122,11 +132,12 @@ recloser_status doctor_values(struct doctor *doctor, const struct pair *pair, re
 	RC_TRY(few_valued(doctor, older, newer, &names, error));
 	for (size_t i = 0; i < names.count; i++)
 		text_addf(&sql, "%s%s\nUNION ALL %s", i ? "\nUNION ALL " : "", strange(doctor, names.at[i], "new", newer, older),
-		          strange(doctor, names.at[i], "gone", older, newer));
+				  strange(doctor, names.at[i], "gone", older, newer));
 	if (names.count == 0)
 		return RECLOSER_OK;
-	RC_TRY(engine_query(h->engine, h->arena, "compare spelled values", arena_printf(h->arena, "SELECT * FROM (%s) ORDER BY name, way DESC, rows DESC, value",
-	    sql.at), &rows, error));
+	RC_TRY(engine_query(h->engine, h->arena, "compare spelled values",
+						arena_printf(h->arena, "SELECT * FROM (%s) ORDER BY name, way DESC, rows DESC, value", sql.at),
+						&rows, error));
 	for (size_t i = 0; i < rows.row_count;)
 		i = tell_rest(doctor, pair, &rows, i);
 	return RECLOSER_OK;

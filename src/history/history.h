@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Versions over time: what was live when, what changed between two versions, why a version came to be, bringing one back,
- * letting old ones go. Nothing here writes into the dataset tree: an earlier version becomes live by the commit protocol like
- * any other, and prune removes archived files only.
+ * letting old ones go. Nothing here writes into the dataset tree: an earlier version becomes live by the commit protocol
+ * like any other, and prune removes archived files only.
  *
  * Each function takes a `struct history` and adds what it has to say to its `json` and `text`; the public calls
  * (src/run/history_calls.c) make the result of it, also when the status is not OK. */
@@ -23,8 +23,8 @@ struct history {
 
 /* ---- times (when.c) ---- */
 
-/* The end of what is written, in microseconds: "2026-07-31" is the whole day, "2026-07-31T12:00Z" the whole minute; a blank for
- * the T and a missing Z are fine. *out is the last microsecond inside. False: not a time. */
+/* The end of what is written, in microseconds: "2026-07-31" is the whole day, "2026-07-31T12:00Z" the whole minute; a blank
+ * for the T and a missing Z are fine. *out is the last microsecond inside. False: not a time. */
 bool when_end(const char *text, int64_t *out);
 /* The beginning of the same. */
 bool when_begin(const char *text, int64_t *out);
@@ -41,13 +41,13 @@ struct versions {
 	struct record *newest;
 };
 recloser_status versions_of(struct dataset *dataset, struct arena *arena, const char *partition, struct versions *out,
-                            recloser_error *error) RC_CHECKED;
+							recloser_error *error) RC_CHECKED;
 /* The one partition that `wanted` means: its path, or enough of its parts. RECLOSER_USAGE with what there is. */
 recloser_status partition_named(struct dataset *dataset, struct arena *arena, const char *wanted, const char **out,
-                                recloser_error *error) RC_CHECKED;
+								recloser_error *error) RC_CHECKED;
 /* RECLOSER_FAULT unless the local file has the SHA-256 of the record. version_place and version_file (commit.h) find it. */
 recloser_status version_sound(struct dataset *dataset, const struct record *record, const char *file,
-                              recloser_error *error) RC_CHECKED;
+							  recloser_error *error) RC_CHECKED;
 /* Why it came to be, in words: "40 new, 25 gone and 214 revised keys, from july.csv", "restored from seq 3". */
 const char *version_reason(struct arena *arena, const struct record *record);
 /* {seq, kind, loaded_at, run, rows, bytes, sha256, content_fingerprint}. */
@@ -83,7 +83,7 @@ struct tags {
 bool tag_name_good(const char *name);
 /* NULL when there is none of this name. */
 recloser_status tag_read(struct dataset *dataset, struct arena *arena, const char *name, struct tag **out,
-                         recloser_error *error) RC_CHECKED;
+						 recloser_error *error) RC_CHECKED;
 recloser_status tags_read(struct dataset *dataset, struct arena *arena, struct tags *out, recloser_error *error) RC_CHECKED;
 const struct pin *tag_pins(const struct tag *tag, const char *partition, int64_t seq); /* NULL: it does not */
 recloser_status tag_make(struct history *h, const char *name, const char *at, recloser_error *error) RC_CHECKED;
@@ -104,17 +104,17 @@ struct moment {
 };
 /* RECLOSER_USAGE when `at` is neither a time nor a tag. A version that is not to be had is told in its `lost`. */
 recloser_status as_of_select(struct dataset *dataset, struct arena *arena, const char *at, struct moment *out,
-                             recloser_error *error) RC_CHECKED;
+							 recloser_error *error) RC_CHECKED;
 const char *as_of_sql(const struct history *h, const struct moment *moment);
 /* Copies, each proved by SHA-256; the directory appears when it is whole. */
 recloser_status as_of_copy(struct history *h, const struct moment *moment, const char *directory,
-                           recloser_error *error) RC_CHECKED;
+						   recloser_error *error) RC_CHECKED;
 recloser_status as_of(struct history *h, const recloser_as_of_options *options, recloser_error *error) RC_CHECKED;
 
 /* ---- diff (diff.c, diff_sql.c) ---- */
 
 struct diff_side {
-	const char *label;     /* "seq 3", "live, seq 4", "july.csv" */
+	const char *label; /* "seq 3", "live, seq 4", "july.csv" */
 	const char *partition;
 	const char *relation;  /* SQL: a table of the engine */
 	int64_t seq;           /* 0: a file that was not loaded */
@@ -122,9 +122,9 @@ struct diff_side {
 };
 /* The two versions that the options mean. With `file` only the older side is filled in. */
 recloser_status diff_sides(struct history *h, const recloser_diff_options *options, struct diff_side *older,
-                           struct diff_side *newer, recloser_error *error) RC_CHECKED;
+						   struct diff_side *newer, recloser_error *error) RC_CHECKED;
 recloser_status diff(struct history *h, const recloser_diff_options *options, const struct diff_side *older,
-                     const struct diff_side *newer, recloser_error *error) RC_CHECKED;
+					 const struct diff_side *newer, recloser_error *error) RC_CHECKED;
 
 /* ---- the rest, one file each ---- */
 
@@ -132,10 +132,10 @@ recloser_status restore(struct history *h, const recloser_restore_options *optio
 recloser_status prune(struct history *h, const recloser_prune_options *options, recloser_error *error) RC_CHECKED;
 /* `datasets` are looked at one after another; h->dataset and h->spec are not used. */
 recloser_status why(struct history *h, const char *file, struct dataset *const *datasets, size_t count,
-                    recloser_error *error) RC_CHECKED;
+					recloser_error *error) RC_CHECKED;
 /* The datasets below the roots that `why` looks at when no spec is named. */
 recloser_status why_datasets(struct arena *arena, struct fs *fs, const char *file, const char *root, struct dataset ***out,
-                             size_t *count, recloser_error *error) RC_CHECKED;
+							 size_t *count, recloser_error *error) RC_CHECKED;
 recloser_status doctor(struct history *h, bool quick, recloser_error *error) RC_CHECKED;
 
 /* ---- sources (sources.c) ---- */
@@ -143,7 +143,7 @@ recloser_status doctor(struct history *h, bool quick, recloser_error *error) RC_
 /* `archive: {sources: true}`: keep the bytes of an input under sources-archive/<sha256>, whole or not at all; once for all
  * that load them. `file` is where to read it, `scratch` a directory of this run's own on the dataset's file system. */
 recloser_status source_archive(struct dataset *dataset, struct arena *arena, const char *file, const char *sha256,
-                               const char *scratch, recloser_error *error) RC_CHECKED;
+							   const char *scratch, recloser_error *error) RC_CHECKED;
 /* Its path when it is there, else NULL. */
 const char *source_archived(struct dataset *dataset, struct arena *arena, const char *sha256);
 
@@ -155,13 +155,13 @@ enum series_kind series_value(const char *value, int64_t *ordinal);
 const char *series_text(struct arena *arena, enum series_kind kind, int64_t ordinal);
 /* One line of partitions that differ in the series column only, in its order. */
 struct line {
-	const char *group;      /* the other columns: "iso=ercot/state=TX" */
+	const char *group; /* the other columns: "iso=ercot/state=TX" */
 	const char **partitions, **values;
 	size_t count;
 };
 /* Without a series column each partition is a line of its own. */
 recloser_status series_lines(struct dataset *dataset, struct arena *arena, const struct spec *spec, struct line **out,
-                             size_t *count, recloser_error *error) RC_CHECKED;
+							 size_t *count, recloser_error *error) RC_CHECKED;
 /* Values that are missing between the first and the last, at the line's own step (monthly, quarterly, weekly). */
 void series_gaps(struct arena *arena, const struct line *line, struct strings *out);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Retention. A version goes only when every rule that was given lets it go, and never when it is the newest of its partition,
- * pinned by a tag, named by an open commit, or when its file serves a record that stays. Records stay for ever.
+ * Retention. A version goes only when every rule that was given lets it go, and never when it is the newest of its
+ * partition, pinned by a tag, named by an open commit, or when its file serves a record that stays. Records stay for ever.
  *
- * `older_than` asks when a version was replaced, not when it was loaded: what was live at that time and later can still be had
- * afterwards, so every as-of from then on keeps working. */
+ * `older_than` asks when a version was replaced, not when it was loaded: what was live at that time and later can still be
+ * had afterwards, so every as-of from then on keeps working. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -39,8 +39,9 @@ static recloser_status read_rules(struct pruning *p, recloser_error *error)
 	p->cutoff = INT64_MAX;
 	if (!given && p->options->keep <= 0) {
 		error_set(error, RECLOSER_USAGE, "prune.rule", "prune needs a rule: what may go?");
-		return error_hint(error, "--keep N keeps the newest N versions of each partition; --older-than 2026-01-01 or \"6 months\" "
-		                         "lets go what was replaced before then");
+		return error_hint(error,
+						  "--keep N keeps the newest N versions of each partition; --older-than 2026-01-01 or \"6 months\" "
+						  "lets go what was replaced before then");
 	}
 	if (!given || when_begin(given, &p->cutoff) || when_before(given, clock_now_us(), &p->cutoff))
 		return RECLOSER_OK;
@@ -63,8 +64,8 @@ static bool is_open(const json_t *entries, const struct record *record)
 		const json_t *entry = json_array_get(entries, i);
 		const char *partition = json_get_text(entry, "partition");
 		if (partition && strcmp(partition, record->partition) == 0 &&
-		    (json_get_int(entry, "seq", 0) == record->seq ||
-		     json_get_int(json_object_get(entry, "base"), "seq", 0) == record->seq))
+			(json_get_int(entry, "seq", 0) == record->seq ||
+			 json_get_int(json_object_get(entry, "base"), "seq", 0) == record->seq))
 			return true;
 	}
 	return false;
@@ -205,13 +206,13 @@ static void tell(struct pruning *p, const char *outcome)
 		const struct record *record = p->doomed[i].record;
 		if (!p->doomed[i].spared && shown++ < LINES_SHOWN)
 			text_addf(&h->text, "  %s   seq %" PRId64 "   %s   %s\n", partition_shown(record->partition), record->seq,
-			          when_shown(arena, record->loaded_at), text_bytes(arena, record->bytes));
+					  when_shown(arena, record->loaded_at), text_bytes(arena, record->bytes));
 	}
 	if (shown > LINES_SHOWN)
 		text_addf(&h->text, "  ... and %zu more\n", shown - LINES_SHOWN);
 	text_addf(&h->text, "%zu version%s %s, %s %s; %s stay%s", count, count == 1 ? "" : "s", done ? "gone" : "would go",
-	          text_bytes(arena, p->freed), done ? "freed" : "would come free", text_count(arena, p->kept),
-	          p->tagged ? arena_printf(arena, ", %s of them for a tag", text_count(arena, p->tagged)) : "");
+			  text_bytes(arena, p->freed), done ? "freed" : "would come free", text_count(arena, p->kept),
+			  p->tagged ? arena_printf(arena, ", %s of them for a tag", text_count(arena, p->tagged)) : "");
 	text_add(&h->text, done || count == 0 ? "\n" : "   --yes does it\n");
 }
 
@@ -302,7 +303,8 @@ static recloser_status carry_out(struct pruning *p, recloser_error *error)
 
 recloser_status prune(struct history *h, const recloser_prune_options *options, recloser_error *error)
 {
-	struct pruning p = {.h = h, .options = options, .run = clock_run_id(h->arena), .at = clock_text(h->arena, clock_now_us())};
+	struct pruning p = {
+		.h = h, .options = options, .run = clock_run_id(h->arena), .at = clock_text(h->arena, clock_now_us())};
 	struct strings partitions = {0};
 	struct recovery recovery = {0};
 	RC_TRY(read_rules(&p, error));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * An earlier version becomes live again as a new version, through the commit protocol like any other: the archived file gets a
- * second name in staging, so no bytes are written, and the version that it replaces stays in the archive. */
+ * An earlier version becomes live again as a new version, through the commit protocol like any other: the archived file gets
+ * a second name in staging, so no bytes are written, and the version that it replaces stays in the archive. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "history/history.h"
 
 static recloser_status find(struct history *h, const char *partition, int64_t seq, struct record **out, const char **file,
-                            recloser_error *error)
+							recloser_error *error)
 {
 	struct record *newest;
 	json_t *prunes;
@@ -27,17 +27,18 @@ static recloser_status find(struct history *h, const char *partition, int64_t se
 	}
 	RC_TRY(prunes_read(h->dataset, h->arena, &prunes, error));
 	const char *how = pruned_how(h->arena, prunes, partition, seq);
-	error_set(error, RECLOSER_FAULT, how ? "version.pruned" : "version.lost", "seq %" PRId64 " of %s is not to be had: %s", seq,
-	          partition_shown(partition), how ? how : "its archived file is gone");
+	error_set(error, RECLOSER_FAULT, how ? "version.pruned" : "version.lost", "seq %" PRId64 " of %s is not to be had: %s",
+			  seq, partition_shown(partition), how ? how : "its archived file is gone");
 	return error_where(error, "%s", (*out)->archive ? path_control(h->dataset, h->arena, (*out)->archive) : partition);
 }
 
-/* What the record of the earlier version says of its bytes and where they came from holds for the new one; what it says of the
- * version before it does not. */
+/* What the record of the earlier version says of its bytes and where they came from holds for the new one; what it says of
+ * the version before it does not. */
 static json_t *record_of(struct history *h, const struct record *earlier, const char *run)
 {
-	static const char *const own[] = {"seq", "partition", "kind", "run", "commit", "loaded_at", "base", "archive", "disappeared",
-	                                  "new_keys", "revised", "reappeared", "rebuilt", "restored_from"};
+	static const char *const own[] = {"seq",       "partition",  "kind",    "run",          "commit",
+									  "loaded_at", "base",       "archive", "disappeared",  "new_keys",
+									  "revised",   "reappeared", "rebuilt", "restored_from"};
 	struct arena *arena = h->arena;
 	json_t *record = json_on(arena, json_deep_copy(earlier->json)), *from = json_new_object(arena);
 	json_t *file = json_object_get(record, "file");
@@ -61,7 +62,7 @@ static void waiting(void *arg, const char *holder)
 }
 
 static void tell(struct history *h, const struct record *earlier, const char *run, const struct entry *entry,
-                 const struct commit_report *report, const char *outcome)
+				 const struct commit_report *report, const char *outcome)
 {
 	struct arena *arena = h->arena;
 	bool changed = entry->outcome == ENTRY_RESTORED;
@@ -83,7 +84,7 @@ static void tell(struct history *h, const struct record *earlier, const char *ru
 	text_addf(&h->text, "%s  %s   %s", h->dataset->name, partition_shown(earlier->partition), outcome);
 	if (changed)
 		text_addf(&h->text, "   seq %" PRId64 " is seq %" PRId64 " of %s again   %s rows\n", entry->seq, earlier->seq,
-		          when_shown(arena, earlier->loaded_at), text_count(arena, earlier->rows));
+				  when_shown(arena, earlier->loaded_at), text_count(arena, earlier->rows));
 	else if (strcmp(outcome, "unchanged") == 0)
 		text_addf(&h->text, ": the live version has the rows of seq %" PRId64 " already\n", earlier->seq);
 	else
@@ -114,10 +115,15 @@ recloser_status restore(struct history *h, const recloser_restore_options *optio
 	RC_TRY(partition_named(h->dataset, arena, options->partition, &partition, error));
 	RC_TRY(find(h, partition, options->seq, &earlier, &file, error));
 	RC_TRY(ledger_newest(h->dataset, arena, partition, &newest, error));
-	struct entry entry = {.partition = partition, .kind = "restored", .bytes = earlier->bytes, .base_seen = newest->seq,
-	                      .content_fingerprint = earlier->content_fingerprint, .record = record_of(h, earlier, run)};
+	struct entry entry = {.partition = partition,
+						  .kind = "restored",
+						  .bytes = earlier->bytes,
+						  .base_seen = newest->seq,
+						  .content_fingerprint = earlier->content_fingerprint,
+						  .record = record_of(h, earlier, run)};
 	struct commit_options commit = {.wait_seconds = options->common.wait_seconds == 0 ? 60 : options->common.wait_seconds,
-	                                .waiting = waiting, .arg = (void *)&options->common};
+									.waiting = waiting,
+									.arg = (void *)&options->common};
 	struct commit_report report = {0};
 	memcpy(entry.sha256, earlier->sha256, strlen(earlier->sha256) < SHA256_HEX ? strlen(earlier->sha256) + 1 : 0);
 	if (strcmp(file, live_path(h->dataset, arena, partition)) == 0) {

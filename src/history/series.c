@@ -87,7 +87,7 @@ static size_t series_index(const struct spec *spec)
 }
 
 recloser_status series_lines(struct dataset *dataset, struct arena *arena, const struct spec *spec, struct line **out,
-                             size_t *count, recloser_error *error)
+							 size_t *count, recloser_error *error)
 {
 	struct strings all = {0};
 	size_t series = series_index(spec), members = 0;
@@ -99,7 +99,7 @@ recloser_status series_lines(struct dataset *dataset, struct arena *arena, const
 			continue; /* of an earlier partitioning */
 		bool in_series = series < spec->partition.count;
 		at[members++] = (struct member){in_series ? without(arena, &spec->partition, values, series) : all.at[i], all.at[i],
-		                                in_series ? values[series] : ""};
+										in_series ? values[series] : ""};
 	}
 	if (members)
 		qsort(at, members, sizeof *at, by_group);
@@ -107,8 +107,9 @@ recloser_status series_lines(struct dataset *dataset, struct arena *arena, const
 	*count = 0;
 	for (size_t i = 0; i < members; i++) {
 		if (i == 0 || strcmp(at[i].group, at[i - 1].group) != 0) {
-			(*out)[(*count)++] = (struct line){.group = at[i].group, .partitions = arena_array(arena, members - i, sizeof(char *)),
-			                                   .values = arena_array(arena, members - i, sizeof(char *))};
+			(*out)[(*count)++] = (struct line){.group = at[i].group,
+											   .partitions = arena_array(arena, members - i, sizeof(char *)),
+											   .values = arena_array(arena, members - i, sizeof(char *))};
 		}
 		struct line *line = &(*out)[*count - 1];
 		line->partitions[line->count] = at[i].partition;
@@ -125,8 +126,8 @@ static int by_number(const void *one, const void *other)
 	return (a > b) - (a < b);
 }
 
-/* Months, quarters and years: the smallest distance between neighbours. Days: the commonest, since a weekly publication is a day
- * late now and then; the smaller one when two are as common. `at` is sorted. */
+/* Months, quarters and years: the smallest distance between neighbours. Days: the commonest, since a weekly publication is a
+ * day late now and then; the smaller one when two are as common. `at` is sorted. */
 static int64_t usual_step(struct arena *arena, enum series_kind kind, const int64_t *at, size_t count)
 {
 	int64_t *steps = arena_array(arena, count, sizeof *steps), best = 1;

@@ -19,7 +19,7 @@ const char *source_archived(struct dataset *dataset, struct arena *arena, const 
 }
 
 recloser_status source_archive(struct dataset *dataset, struct arena *arena, const char *file, const char *sha256,
-                               const char *scratch, recloser_error *error)
+							   const char *scratch, recloser_error *error)
 {
 	struct fs *fs = dataset->fs;
 	const char *staged = path_in(arena, scratch, arena_printf(arena, "source-%.16s", sha256), "");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A tag pins, for every partition, one version: tags/NAME.json. as-of and verify read it, prune keeps what it names.
  *
- * Prune and tag may run at once. Prune announces what it will delete, then reads the tags again; tag writes itself, then looks
- * whether what it names is still there and announced by nobody. So one of the two sees the other: either prune keeps the file,
- * or the tag is taken back with the word why. */
+ * Prune and tag may run at once. Prune announces what it will delete, then reads the tags again; tag writes itself, then
+ * looks whether what it names is still there and announced by nobody. So one of the two sees the other: either prune keeps
+ * the file, or the tag is taken back with the word why. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -36,7 +36,8 @@ static recloser_status check_name(const char *name, recloser_error *error)
 	return error_hint(error, "letters, digits, '.', '_' and '-', and not a date");
 }
 
-recloser_status tag_read(struct dataset *dataset, struct arena *arena, const char *name, struct tag **out, recloser_error *error)
+recloser_status tag_read(struct dataset *dataset, struct arena *arena, const char *name, struct tag **out,
+						 recloser_error *error)
 {
 	json_t *json;
 	const char *path = path_control(dataset, arena, tag_path(arena, name));
@@ -74,7 +75,8 @@ recloser_status tags_read(struct dataset *dataset, struct arena *arena, struct t
 		struct tag *tag;
 		if (!text_ends(names.at[i], ".json"))
 			continue;
-		RC_TRY(tag_read(dataset, arena, arena_strndup(arena, names.at[i], strlen(names.at[i]) - strlen(".json")), &tag, error));
+		RC_TRY(
+			tag_read(dataset, arena, arena_strndup(arena, names.at[i], strlen(names.at[i]) - strlen(".json")), &tag, error));
 		if (tag)
 			out->at[out->count++] = *tag;
 	}
@@ -123,7 +125,7 @@ static bool same_pins(const struct tag *tag, const struct moment *moment)
 static recloser_status refuse_lost(const struct moment_version *version, recloser_error *error)
 {
 	error_set(error, RECLOSER_FAULT, "tag.lost", "seq %" PRId64 " of %s is not to be had: %s", version->record->seq,
-	          partition_shown(version->record->partition), version->lost);
+			  partition_shown(version->record->partition), version->lost);
 	return error_hint(error, "a tag names versions that can be read again; nothing was tagged");
 }
 
@@ -138,8 +140,8 @@ static recloser_status check_after(struct history *h, const struct moment *momen
 		RC_TRY(version_place(h->dataset, h->arena, record, moment->at[i].newest, &file, error));
 		if (file && !prune_announced(prunes, record->partition, record->seq))
 			continue;
-		error_set(error, RECLOSER_CONFLICT, "tag.pruned", "seq %" PRId64 " of %s is being pruned at this moment", record->seq,
-		          partition_shown(record->partition));
+		error_set(error, RECLOSER_CONFLICT, "tag.pruned", "seq %" PRId64 " of %s is being pruned at this moment",
+				  record->seq, partition_shown(record->partition));
 		return error_hint(error, "the tag was not made; run it again when prune is done");
 	}
 	return RECLOSER_OK;
@@ -151,7 +153,8 @@ static void tell_tag(struct history *h, const char *name, const char *outcome, s
 	json_put_text(h->arena, h->json, "tag", name);
 	json_put_text(h->arena, h->json, "outcome", outcome);
 	json_put_int(h->arena, h->json, "versions", (int64_t)versions);
-	text_addf(&h->text, "%s  tag %s   %s   %zu version%s\n", h->dataset->name, name, outcome, versions, versions == 1 ? "" : "s");
+	text_addf(&h->text, "%s  tag %s   %s   %zu version%s\n", h->dataset->name, name, outcome, versions,
+			  versions == 1 ? "" : "s");
 }
 
 /* What is live now, whatever the clock of this machine says: the newest record of every partition. */
@@ -166,7 +169,8 @@ recloser_status tag_make(struct history *h, const char *name, const char *at, re
 	if (!at)
 		moment.shown = "live";
 	if (moment.count == 0)
-		return error_set(error, RECLOSER_USAGE, "tag.nothing", "there is no version to tag%s", at ? " at that time" : " yet");
+		return error_set(error, RECLOSER_USAGE, "tag.nothing", "there is no version to tag%s",
+						 at ? " at that time" : " yet");
 	for (size_t i = 0; i < moment.count; i++)
 		if (!moment.at[i].file)
 			return refuse_lost(&moment.at[i], error);
@@ -229,7 +233,7 @@ recloser_status tag_list(struct history *h, recloser_error *error)
 		json_put(arena, json, "versions", pins);
 		json_add(arena, list, json);
 		text_addf(&h->text, "  %s   %s   %zu version%s\n", tag->name, when_shown(arena, tag->made_at), tag->count,
-		          tag->count == 1 ? "" : "s");
+				  tag->count == 1 ? "" : "s");
 	}
 	json_put_text(arena, h->json, "dataset", h->dataset->name);
 	json_put(arena, h->json, "tags", list);

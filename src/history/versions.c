@@ -12,7 +12,7 @@ const char *partition_shown(const char *partition)
 }
 
 recloser_status versions_of(struct dataset *dataset, struct arena *arena, const char *partition, struct versions *out,
-                            recloser_error *error)
+							recloser_error *error)
 {
 	memset(out, 0, sizeof *out);
 	RC_TRY(ledger_newest(dataset, arena, partition, &out->newest, error));
@@ -50,7 +50,7 @@ static bool has_parts(const char *path, const char *wanted)
 }
 
 recloser_status partition_named(struct dataset *dataset, struct arena *arena, const char *wanted, const char **out,
-                                recloser_error *error)
+								recloser_error *error)
 {
 	struct strings all = {0}, hits = {0};
 	size_t length = strlen(wanted);
@@ -78,7 +78,8 @@ recloser_status partition_named(struct dataset *dataset, struct arena *arena, co
 	const char *near = text_nearest(wanted, all.at, all.count);
 	if (all.count == 0)
 		return error_hint(error, "nothing was loaded into it yet");
-	return error_hint(error, "it has, for instance, %s; recloser status lists all", near ? near : partition_shown(all.at[0]));
+	return error_hint(error, "it has, for instance, %s; recloser status lists all",
+					  near ? near : partition_shown(all.at[0]));
 }
 
 /* ---- the bytes ---- */
@@ -92,7 +93,7 @@ recloser_status version_sound(struct dataset *dataset, const struct record *reco
 	if (strcmp(hex, record->sha256) == 0)
 		return RECLOSER_OK;
 	error_set(error, RECLOSER_FAULT, "archive.damaged", "the file of seq %" PRId64 " has SHA-256 %s, its record says %s",
-	          record->seq, hex, record->sha256);
+			  record->seq, hex, record->sha256);
 	error_where(error, "%s", file);
 	return error_hint(error, "somebody wrote into it, or the disk did; a backup of the file can be put in its place");
 }
@@ -197,7 +198,7 @@ struct context {
 };
 
 static recloser_status tell_version(struct history *h, const struct record *record, const struct versions *versions,
-                                    const struct context *context, json_t *out, recloser_error *error)
+									const struct context *context, json_t *out, recloser_error *error)
 {
 	struct arena *arena = h->arena;
 	const char *file, *pruned = NULL;
@@ -215,10 +216,13 @@ static recloser_status tell_version(struct history *h, const struct record *reco
 	json_put_text(arena, json, "pruned", pruned);
 	json_put(arena, json, "tags", tag_names(arena, &context->tags, record, &tagged));
 	json_add(arena, out, json);
-	text_addf(&h->text, "  seq %" PRId64 "   %s   %s rows   %s   %s%s%s%s\n", record->seq, when_shown(arena, record->loaded_at),
-	          text_count(arena, record->rows), text_bytes(arena, record->bytes), version_reason(arena, record),
-	          is_live ? "   live" : "", file ? "" : pruned ? arena_printf(arena, "   %s", pruned) : "   its file is lost",
-	          tagged.length ? tagged.at : "");
+	text_addf(&h->text, "  seq %" PRId64 "   %s   %s rows   %s   %s%s%s%s\n", record->seq,
+			  when_shown(arena, record->loaded_at), text_count(arena, record->rows), text_bytes(arena, record->bytes),
+			  version_reason(arena, record), is_live ? "   live" : "",
+			  file     ? ""
+			  : pruned ? arena_printf(arena, "   %s", pruned)
+					   : "   its file is lost",
+			  tagged.length ? tagged.at : "");
 	text_addf(&h->text, "        run %s   sha256 %s\n", record->run ? record->run : "unknown", record->sha256);
 	return RECLOSER_OK;
 }
@@ -241,14 +245,14 @@ recloser_status history_of(struct history *h, const char *wanted, recloser_error
 	json_put_text(arena, h->json, "target", live_path(h->dataset, arena, partition));
 	json_put_text(arena, h->json, "live", states[context.live]);
 	text_addf(&h->text, "%s  %s   %zu version%s\n", h->dataset->name, partition_shown(partition), versions.count,
-	          versions.count == 1 ? "" : "s");
+			  versions.count == 1 ? "" : "s");
 	for (size_t i = versions.count; i > 0; i--)
 		RC_TRY(tell_version(h, versions.at[i - 1], &versions, &context, list, error));
 	if (context.live == LIVE_FOREIGN)
 		text_add(&h->text, "  the live file is none of these: another program put it there; the next load adopts it\n");
 	if (context.live == LIVE_MISSING)
 		text_addf(&h->text, "  the live file is missing: recloser restore %s %s %" PRId64 " brings it back\n", h->spec->path,
-		          partition, versions.newest->seq);
+				  partition, versions.newest->seq);
 	json_put(arena, h->json, "versions", list);
 	return RECLOSER_OK;
 }

@@ -7,9 +7,11 @@
 
 #include "history/history.h"
 
-static const int64_t SECOND = 1000000, MINUTE = 60 * (int64_t)1000000, HOUR = 3600 * (int64_t)1000000, DAY = 86400 * (int64_t)1000000;
+static const int64_t SECOND = 1000000, MINUTE = 60 * (int64_t)1000000, HOUR = 3600 * (int64_t)1000000,
+					 DAY = 86400 * (int64_t)1000000;
 
-/* Days since 1970-01-01 of the proleptic Gregorian calendar; years are counted from March, so that the leap day is the last. */
+/* Days since 1970-01-01 of the proleptic Gregorian calendar; years are counted from March, so that the leap day is the last.
+ */
 static int64_t days_of(int64_t year, int month, int day)
 {
 	year -= month <= 2;
@@ -144,8 +146,8 @@ bool when_before(const char *span, int64_t now, int64_t *out)
 	static const struct {
 		const char *word;
 		int days, months;
-	} units[] = {{"d", 1, 0},   {"day", 1, 0},    {"days", 1, 0},   {"w", 7, 0},   {"week", 7, 0},  {"weeks", 7, 0},
-	             {"m", 0, 1},   {"month", 0, 1},  {"months", 0, 1}, {"y", 0, 12},  {"year", 0, 12}, {"years", 0, 12}};
+	} units[] = {{"d", 1, 0}, {"day", 1, 0},   {"days", 1, 0},   {"w", 7, 0},  {"week", 7, 0},  {"weeks", 7, 0},
+				 {"m", 0, 1}, {"month", 0, 1}, {"months", 0, 1}, {"y", 0, 12}, {"year", 0, 12}, {"years", 0, 12}};
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		if (strcmp(at, units[i].word) == 0) {
 			*out = units[i].days ? now - count * units[i].days * DAY : months_before(now, count * units[i].months);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The story of a file, found by its content alone.
  *
- * The index is the commits themselves: every decided plan names the SHA-256 and the content fingerprint of each version that it
- * made, and there is one file a run, not one a version. They are searched as bytes and parsed on a hit. Records that no commit
- * tells of (a ledger that was rebuilt) are read one by one when nothing was found. */
+ * The index is the commits themselves: every decided plan names the SHA-256 and the content fingerprint of each version that
+ * it made, and there is one file a run, not one a version. They are searched as bytes and parsed on a hit. Records that no
+ * commit tells of (a ledger that was rebuilt) are read one by one when nothing was found. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <string.h>
@@ -32,11 +32,12 @@ static void add_hit(struct asking *asking, struct dataset *dataset, struct recor
 {
 	for (size_t i = 0; i < asking->count; i++)
 		if (asking->hits[i].dataset == dataset && asking->hits[i].record->seq == record->seq &&
-		    strcmp(asking->hits[i].record->partition, record->partition) == 0)
+			strcmp(asking->hits[i].record->partition, record->partition) == 0)
 			return;
 	if (asking->count == asking->capacity) {
 		size_t capacity = asking->capacity ? asking->capacity * 2 : 4;
-		asking->hits = arena_grow(asking->h->arena, asking->hits, asking->count * sizeof *asking->hits, capacity * sizeof *asking->hits);
+		asking->hits = arena_grow(asking->h->arena, asking->hits, asking->count * sizeof *asking->hits,
+								  capacity * sizeof *asking->hits);
 		asking->capacity = capacity;
 	}
 	asking->hits[asking->count++] = (struct hit){dataset, record};
@@ -50,7 +51,7 @@ static bool is_it(const struct asking *asking, const char *sha256, const char *f
 }
 
 static recloser_status read_commit(struct asking *asking, struct dataset *dataset, const char *path, struct arena *scratch,
-                                   recloser_error *error)
+								   recloser_error *error)
 {
 	const char *wanted = asking->fingerprint ? asking->fingerprint : asking->sha256;
 	char *bytes;
@@ -86,7 +87,8 @@ static recloser_status search_commits(struct asking *asking, struct dataset *dat
 		struct arena *scratch = arena_new(arena);
 		if (!scratch)
 			arena_out_of_memory(arena);
-		recloser_status status = read_commit(asking, dataset, path_in(arena, "commits", names.at[i - 1], ""), scratch, error);
+		recloser_status status =
+			read_commit(asking, dataset, path_in(arena, "commits", names.at[i - 1], ""), scratch, error);
 		arena_free(scratch);
 		RC_TRY(status);
 	}
@@ -130,10 +132,12 @@ static recloser_status geometry_of(struct asking *asking, const char **out, recl
 	json_t *geo;
 	recloser_error ignored = {0};
 	*out = NULL;
-	RC_TRY(engine_query(asking->h->engine, arena, "read the footer", arena_printf(arena,
-	    "SELECT decode(value) FROM parquet_kv_metadata(%s) WHERE decode(key) = 'geo'", sql_text(arena, asking->file)), &rows, error));
+	RC_TRY(engine_query(asking->h->engine, arena, "read the footer",
+						arena_printf(arena, "SELECT decode(value) FROM parquet_kv_metadata(%s) WHERE decode(key) = 'geo'",
+									 sql_text(arena, asking->file)),
+						&rows, error));
 	if (rows.row_count && rows_at(&rows, 0, 0) &&
-	    json_parse(arena, rows_at(&rows, 0, 0), strlen(rows_at(&rows, 0, 0)), "geo", &geo, &ignored) == RECLOSER_OK)
+		json_parse(arena, rows_at(&rows, 0, 0), strlen(rows_at(&rows, 0, 0)), "geo", &geo, &ignored) == RECLOSER_OK)
 		*out = json_get_text(geo, "primary_column");
 	return RECLOSER_OK;
 }
@@ -165,8 +169,13 @@ static recloser_status fingerprint_for(struct asking *asking, struct dataset *da
 		return RECLOSER_OK;
 	RC_TRY(crs_of(dataset, arena, &crs_id, error));
 	spec->geometry.column = geometry ? geometry : "";
-	struct part_check check = {.engine = asking->h->engine, .spec = spec, .file = asking->file, .path = "", .rows = -1,
-	                           .crs_id = crs_id, .has_geometry = geometry != NULL};
+	struct part_check check = {.engine = asking->h->engine,
+							   .spec = spec,
+							   .file = asking->file,
+							   .path = "",
+							   .rows = -1,
+							   .crs_id = crs_id,
+							   .has_geometry = geometry != NULL};
 	RC_TRY(part_verify(arena, &check, &verdict, error));
 	asking->fingerprint = arena_strdup(arena, verdict.content.fingerprint);
 	return RECLOSER_OK;
@@ -204,14 +213,14 @@ static json_t *tell_sources(struct history *h, struct dataset *dataset, const st
 		json_put_text(arena, json, "archived", kept);
 		json_add(arena, list, json);
 		text_addf(&h->text, "  made of %s   sha256 %s%s%s\n", name ? name : "an unnamed source", sha256 ? sha256 : "unknown",
-		          kept ? "   kept as " : "", kept ? kept : "");
+				  kept ? "   kept as " : "", kept ? kept : "");
 	}
 	return list;
 }
 
 /* What went live after it. */
 static recloser_status tell_successor(struct history *h, struct dataset *dataset, const struct record *record, json_t *json,
-                                      recloser_error *error)
+									  recloser_error *error)
 {
 	struct arena *arena = h->arena;
 	struct versions versions;
@@ -226,18 +235,19 @@ static recloser_status tell_successor(struct history *h, struct dataset *dataset
 		json_put(arena, json, "replaced_by", after);
 		json_put_bool(arena, json, "live", false);
 		text_addf(&h->text, "  replaced on %s by seq %" PRId64 ": %s\n", when_shown(arena, next->loaded_at), next->seq,
-		          version_reason(arena, next));
+				  version_reason(arena, next));
 		return RECLOSER_OK;
 	}
 	RC_TRY(live_state(dataset, arena, record->partition, versions.newest, &live, error));
 	json_put(arena, json, "replaced_by", json_null());
 	json_put_bool(arena, json, "live", live == LIVE_SOUND);
-	text_add(&h->text, live == LIVE_SOUND ? "  it is live\n" : "  it is the newest version, but not what is live: recloser verify tells\n");
+	text_add(&h->text, live == LIVE_SOUND ? "  it is live\n"
+										  : "  it is the newest version, but not what is live: recloser verify tells\n");
 	return RECLOSER_OK;
 }
 
 static recloser_status tell_place(struct history *h, struct dataset *dataset, const struct record *record, json_t *json,
-                                  recloser_error *error)
+								  recloser_error *error)
 {
 	struct arena *arena = h->arena;
 	struct record *newest;
@@ -261,7 +271,8 @@ static recloser_status tell_place(struct history *h, struct dataset *dataset, co
 	return RECLOSER_OK;
 }
 
-static recloser_status tell_hit(struct history *h, const struct hit *hit, const char *by, json_t *list, recloser_error *error)
+static recloser_status tell_hit(struct history *h, const struct hit *hit, const char *by, json_t *list,
+								recloser_error *error)
 {
 	struct arena *arena = h->arena;
 	const struct record *record = hit->record;
@@ -273,24 +284,27 @@ static recloser_status tell_hit(struct history *h, const struct hit *hit, const 
 	json_put_text(arena, json, "partition", record->partition);
 	json_object_foreach(of, name, value) json_put(arena, json, name, value);
 	json_put_text(arena, json, "why", version_reason(arena, record));
-	text_addf(&h->text, "%s  %s   seq %" PRId64 ", by its %s\n", hit->dataset->name, partition_shown(record->partition), record->seq, by);
-	text_addf(&h->text, "  loaded on %s by run %s: %s\n", when_shown(arena, record->loaded_at), record->run ? record->run : "unknown",
-	          version_reason(arena, record));
-	text_addf(&h->text, "  %s rows, %s   sha256 %s   content %s\n", text_count(arena, record->rows), text_bytes(arena, record->bytes),
-	          record->sha256, record->content_fingerprint ? record->content_fingerprint : "unknown");
+	text_addf(&h->text, "%s  %s   seq %" PRId64 ", by its %s\n", hit->dataset->name, partition_shown(record->partition),
+			  record->seq, by);
+	text_addf(&h->text, "  loaded on %s by run %s: %s\n", when_shown(arena, record->loaded_at),
+			  record->run ? record->run : "unknown", version_reason(arena, record));
+	text_addf(&h->text, "  %s rows, %s   sha256 %s   content %s\n", text_count(arena, record->rows),
+			  text_bytes(arena, record->bytes), record->sha256,
+			  record->content_fingerprint ? record->content_fingerprint : "unknown");
 	json_put(arena, json, "sources", tell_sources(h, hit->dataset, record));
 	json_put_text(arena, json, "spec_sha256", spec);
 	json_put_text(arena, json, "engine", engine);
 	json_put_text(arena, json, "recloser", program);
 	text_addf(&h->text, "  by spec %s, recloser %s, DuckDB %s\n", spec ? spec : "unknown", program ? program : "unknown",
-	          engine ? engine : "unknown");
+			  engine ? engine : "unknown");
 	RC_TRY(tell_successor(h, hit->dataset, record, json, error));
 	RC_TRY(tell_place(h, hit->dataset, record, json, error));
 	json_add(arena, list, json);
 	return RECLOSER_OK;
 }
 
-recloser_status why(struct history *h, const char *file, struct dataset *const *datasets, size_t count, recloser_error *error)
+recloser_status why(struct history *h, const char *file, struct dataset *const *datasets, size_t count,
+					recloser_error *error)
 {
 	struct asking asking = {.h = h, .file = file};
 	RC_TRY(sha256_file(file, asking.sha256, &asking.bytes, error));
@@ -302,7 +316,8 @@ recloser_status why(struct history *h, const char *file, struct dataset *const *
 	json_put_text(h->arena, h->json, "found_by", asking.count == 0 ? NULL : asking.fingerprint ? "rows" : "bytes");
 	json_put(h->arena, h->json, "versions", list);
 	for (size_t i = 0; i < asking.count; i++)
-		RC_TRY(tell_hit(h, &asking.hits[i], asking.fingerprint ? "rows (another program wrote them again)" : "bytes", list, error));
+		RC_TRY(tell_hit(h, &asking.hits[i], asking.fingerprint ? "rows (another program wrote them again)" : "bytes", list,
+						error));
 	if (asking.count)
 		return RECLOSER_OK;
 	struct strings names = {0};
@@ -310,5 +325,6 @@ recloser_status why(struct history *h, const char *file, struct dataset *const *
 		strings_add(h->arena, &names, datasets[i]->name);
 	error_set(error, RECLOSER_FAULT, "why.unknown", "no version is known that has these bytes or these rows");
 	error_where(error, "%s, sha256 %s", file, asking.sha256);
-	return error_hint(error, "looked in: %s; --root DIR or --spec SPEC say where else", names.count ? strings_join(h->arena, &names, ", ") : "no dataset");
+	return error_hint(error, "looked in: %s; --root DIR or --spec SPEC say where else",
+					  names.count ? strings_join(h->arena, &names, ", ") : "no dataset");
 }

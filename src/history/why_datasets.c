@@ -64,7 +64,7 @@ static recloser_status add_below(struct finding *f, const char *path, recloser_e
 }
 
 recloser_status why_datasets(struct arena *arena, struct fs *fs, const char *file, const char *root, struct dataset ***out,
-                             size_t *count, recloser_error *error)
+							 size_t *count, recloser_error *error)
 {
 	struct finding f = {.arena = arena, .fs = fs};
 	char here[4096];

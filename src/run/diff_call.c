@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * recloser_diff. With `file` the newer side is a batch: the steps of a load up to there, by the same code, and nothing after. */
+ * recloser_diff. With `file` the newer side is a batch: the steps of a load up to there, by the same code, and nothing
+ * after. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -18,7 +19,8 @@ static const struct batch_part *part_of(const struct batch *batch, const char *p
 	return NULL;
 }
 
-static recloser_status batch_side(struct run *run, const struct diff_side *older, struct diff_side *out, recloser_error *error)
+static recloser_status batch_side(struct run *run, const struct diff_side *older, struct diff_side *out,
+								  recloser_error *error)
 {
 	struct text columns = text_on(run->arena);
 	const struct batch_part *part = part_of(run->batch, older->partition);
@@ -29,8 +31,10 @@ static recloser_status batch_side(struct run *run, const struct diff_side *older
 	}
 	for (size_t i = 0; i < run->batch->column_count; i++)
 		text_addf(&columns, "%s%s", i ? ", " : "", sql_name(run->arena, run->batch->columns[i].name));
-	*out = (struct diff_side){.label = arena_printf(run->arena, "%s, not loaded", run->inputs[0].name), .partition = older->partition,
-	                          .relation = arena_printf(run->arena, "(SELECT %s FROM batch WHERE %s)", columns.at, part->where)};
+	*out =
+		(struct diff_side){.label = arena_printf(run->arena, "%s, not loaded", run->inputs[0].name),
+						   .partition = older->partition,
+						   .relation = arena_printf(run->arena, "(SELECT %s FROM batch WHERE %s)", columns.at, part->where)};
 	return RECLOSER_OK;
 }
 
@@ -45,11 +49,21 @@ static recloser_status against_file(struct history *h, const recloser_diff_optio
 {
 	struct diff_side older, newer;
 	volatile int decided = 0;
-	recloser_load_options load = {.common = options->common, .files = &options->file, .file_count = 1, .source = options->source,
-	                              .settings = options->settings, .setting_count = options->setting_count, .dry_run = true};
+	recloser_load_options load = {.common = options->common,
+								  .files = &options->file,
+								  .file_count = 1,
+								  .source = options->source,
+								  .settings = options->settings,
+								  .setting_count = options->setting_count,
+								  .dry_run = true};
 	struct run *run = arena_alloc(h->arena, sizeof *run);
-	*run = (struct run){.arena = h->arena, .options = &load, .started = clock_monotonic(), .id = clock_run_id(h->arena),
-	                    .spec = (struct spec *)h->spec, .dataset = h->dataset, .decided = &decided};
+	*run = (struct run){.arena = h->arena,
+						.options = &load,
+						.started = clock_monotonic(),
+						.id = clock_run_id(h->arena),
+						.spec = (struct spec *)h->spec,
+						.dataset = h->dataset,
+						.decided = &decided};
 	RC_TRY(diff_sides(h, options, &older, NULL, error));
 	recloser_status status = read_batch(run, error);
 	if (status == RECLOSER_OK)
@@ -76,7 +90,8 @@ static recloser_status diff_work(struct arena *arena, const void *given, reclose
 	const recloser_diff_options *options = given;
 	struct history h;
 	RC_TRY(history_begin(arena, &options->common, !options->file, &h, error));
-	return history_end(&h, options->file ? against_file(&h, options, error) : compare_versions(&h, options, error), out, error);
+	return history_end(&h, options->file ? against_file(&h, options, error) : compare_versions(&h, options, error), out,
+					   error);
 }
 
 recloser_status recloser_diff(const recloser_diff_options *options, recloser_result **out, recloser_error *error)

@@ -6,7 +6,8 @@
 #include "run/call.h"
 #include "run/history_calls.h"
 
-recloser_status history_begin(struct arena *arena, const recloser_common *common, bool engine, struct history *out, recloser_error *error)
+recloser_status history_begin(struct arena *arena, const recloser_common *common, bool engine, struct history *out,
+							  recloser_error *error)
 {
 	struct spec *spec;
 	*out = (struct history){.arena = arena, .json = json_new_object(arena), .text = text_on(arena)};

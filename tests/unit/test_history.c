@@ -61,9 +61,23 @@ static void times_begin_and_end(void **state)
 
 static void no_times(void **state)
 {
-	static const char *const words[] = {"", "2026", "2026-7-1", "2026-02-29", "2026-13-01", "2026-00-10", "2026-07-32", "2026-07-31T", "2026-07-31T24:00",
-	                                    "2026-07-31T12:60", "2026-07-31T12:00:61", "2026-07-31T12:00+02:00", "2026-07-31T12:00:05.", "2026-07-31x",
-	                                    "2026-07-31T12:00:05.1234567Z", "today", "q2-filing"};
+	static const char *const words[] = {"",
+										"2026",
+										"2026-7-1",
+										"2026-02-29",
+										"2026-13-01",
+										"2026-00-10",
+										"2026-07-32",
+										"2026-07-31T",
+										"2026-07-31T24:00",
+										"2026-07-31T12:60",
+										"2026-07-31T12:00:61",
+										"2026-07-31T12:00+02:00",
+										"2026-07-31T12:00:05.",
+										"2026-07-31x",
+										"2026-07-31T12:00:05.1234567Z",
+										"today",
+										"q2-filing"};
 	(void)state;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		int64_t time;
@@ -86,7 +100,8 @@ static void spans(void **state)
 		{"2y", "2024-02-29T00:00:00.000000Z", "2022-02-28T00:00:00.000000Z"},
 		{"0d", "2026-01-15T00:00:00.000000Z", "2026-01-15T00:00:00.000000Z"},
 	};
-	static const char *const no_spans[] = {"", "days", "5", "5 hours", "-5 days", "5 days ago", "1.5 years", "99999999 days"};
+	static const char *const no_spans[] = {"",        "days",       "5",         "5 hours",
+										   "-5 days", "5 days ago", "1.5 years", "99999999 days"};
 	(void)state;
 	int64_t time;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -104,9 +119,10 @@ static void values_of_a_series(void **state)
 	static const struct {
 		const char *value;
 		enum series_kind kind;
-	} cases[] = {{"2026", SERIES_YEAR},      {"2026-Q3", SERIES_QUARTER}, {"2026-07", SERIES_MONTH}, {"2026-07-31", SERIES_DAY},
-	             {"1969-12-31", SERIES_DAY}, {"2026-13", SERIES_NONE},    {"2026-Q5", SERIES_NONE},  {"july", SERIES_NONE},
-	             {"2026-7", SERIES_NONE},    {"2026-02-30", SERIES_NONE}};
+	} cases[] = {{"2026", SERIES_YEAR},      {"2026-Q3", SERIES_QUARTER}, {"2026-07", SERIES_MONTH},
+				 {"2026-07-31", SERIES_DAY}, {"1969-12-31", SERIES_DAY},  {"2026-13", SERIES_NONE},
+				 {"2026-Q5", SERIES_NONE},   {"july", SERIES_NONE},       {"2026-7", SERIES_NONE},
+				 {"2026-02-30", SERIES_NONE}};
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		int64_t ordinal;
@@ -129,7 +145,8 @@ static void gaps_of_a_series(void **state)
 	static const char *const monthly[] = {"2025-11", "2026-02", "2026-01", "2026-05"};
 	static const char *const quarterly[] = {"2025-03", "2025-06", "2025-12", "2026-03"};
 	static const char *const weekly[] = {"2026-01-05", "2026-01-12", "2026-01-26", "2026-02-02"};
-	static const char *const whole[] = {"2024", "2025", "2026"}, *const words[] = {"a", "c"}, *const mixed[] = {"2024", "2025-01", "2025-04"};
+	static const char *const whole[] = {"2024", "2025", "2026"}, *const words[] = {"a", "c"},
+							 *const mixed[] = {"2024", "2025-01", "2025-04"};
 	(void)state;
 	assert_string_equal(gaps(monthly, 4), "2025-12 2026-03 2026-04");
 	assert_string_equal(gaps(quarterly, 4), "2025-09");
@@ -146,7 +163,8 @@ static void gaps_of_a_series(void **state)
 static void names_of_tags(void **state)
 {
 	static const char *const good[] = {"q2", "board_2026.v1", "2026", "2026-Q2", "A-b"};
-	static const char *const bad[] = {"", ".", "..", "a/b", "-x", "2026-07-31", "2026-07-31T12:00Z", "a b", "\xC3\xA9t\xC3\xA9"};
+	static const char *const bad[] = {
+		"", ".", "..", "a/b", "-x", "2026-07-31", "2026-07-31T12:00Z", "a b", "\xC3\xA9t\xC3\xA9"};
 	(void)state;
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
 		assert_true(tag_name_good(good[i]));
@@ -165,22 +183,28 @@ static const char *reason(const char *kind, int64_t seq, const char *text)
 static void reasons(void **state)
 {
 	(void)state;
-	assert_string_equal(reason("version", 1, "{\"new_keys\": 5, \"sources\": [{\"name\": \"a.csv\"}]}"), "first version, from a.csv");
-	assert_string_equal(reason("version", 2, "{\"new_keys\": 1240, \"disappeared\": 25, \"revised\": 3, \"sources\": [{\"name\": \"a\"}, {\"name\": \"b\"}]}"),
-	                    "keys: 1,240 new, 25 gone, 3 revised, from a, b");
-	assert_string_equal(reason("version", 2, "{\"sources\": [{\"name\": \"a\"}, {\"name\": \"b\"}, {\"name\": \"c\"}, {\"name\": \"d\"}]}"),
-	                    "keys unchanged, from a, b, c and 1 more");
+	assert_string_equal(reason("version", 1, "{\"new_keys\": 5, \"sources\": [{\"name\": \"a.csv\"}]}"),
+						"first version, from a.csv");
+	assert_string_equal(reason("version", 2,
+							   "{\"new_keys\": 1240, \"disappeared\": 25, \"revised\": 3, \"sources\": [{\"name\": \"a\"}, "
+							   "{\"name\": \"b\"}]}"),
+						"keys: 1,240 new, 25 gone, 3 revised, from a, b");
+	assert_string_equal(
+		reason("version", 2, "{\"sources\": [{\"name\": \"a\"}, {\"name\": \"b\"}, {\"name\": \"c\"}, {\"name\": \"d\"}]}"),
+		"keys unchanged, from a, b, c and 1 more");
 	assert_string_equal(reason("restored", 4, "{\"restored_from\": {\"seq\": 2}}"), "restored from seq 2");
 	assert_string_equal(reason("adopted", 3, "{\"reappeared\": 1}"), "adopted: another program put the bytes of seq 1 back");
 	assert_string_equal(reason("adopted", 3, "{}"), "adopted: another program put this file here");
-	assert_string_equal(reason("version", 3, "{\"rebuilt\": true}"), "known by its archived file only: its record was made again");
+	assert_string_equal(reason("version", 3, "{\"rebuilt\": true}"),
+						"known by its archived file only: its record was made again");
 }
 
 static void what_was_pruned(void **state)
 {
-	static const char text[] =
-		"[{\"run\": \"r1\", \"at\": \"2026-01-02T00:00:00Z\", \"state\": \"done\", \"versions\": [{\"partition\": \"a=1\", \"seq\": 2}]},"
-		" {\"run\": \"r2\", \"at\": \"2026-01-03T00:00:00Z\", \"state\": \"announced\", \"versions\": [{\"partition\": \"a=1\", \"seq\": 3}]}]";
+	static const char text[] = "[{\"run\": \"r1\", \"at\": \"2026-01-02T00:00:00Z\", \"state\": \"done\", \"versions\": "
+							   "[{\"partition\": \"a=1\", \"seq\": 2}]},"
+							   " {\"run\": \"r2\", \"at\": \"2026-01-03T00:00:00Z\", \"state\": \"announced\", "
+							   "\"versions\": [{\"partition\": \"a=1\", \"seq\": 3}]}]";
 	json_t *prunes;
 	recloser_error error = {0};
 	(void)state;
