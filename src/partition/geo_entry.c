@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The `geo` entry of a footer, as GeoParquet 1.1 defines it (https://geoparquet.org/releases/v1.1.0/). Written by hand, since
+ * The `geo` entry of a footer, as GeoParquet 1.1 defines it (https://geoparquet.org/releases/v1.1.0/) and 2.0 keeps it. Written by hand, since
  * its numbers shall be the shortest that read back and its CRS the pinned text. */
 #include <string.h>
 
@@ -47,7 +47,8 @@ const char *geo_entry(struct arena *arena, const struct part_format *format, con
 {
 	struct text out = text_on(arena);
 	const char *column = format->spec->geometry.column;
-	text_addf(&out, "{\"version\":\"1.1.0\",\"primary_column\":\"%s\",\"columns\":{\"%s\":{\"encoding\":\"WKB\",", column, column);
+	text_addf(&out, "{\"version\":\"%s\",\"primary_column\":\"%s\",\"columns\":{\"%s\":{\"encoding\":\"WKB\",",
+	          format_is_native(format->spec) ? "2.0.0" : "1.1.0", column, column);
 	add_types(&out, facts->types);
 	text_addf(&out, ",\"crs\":%s", format->crs.projjson ? format->crs.projjson : "null");
 	if (format->geo_extra) {

@@ -40,7 +40,9 @@ recloser_status parts_content(struct part_format *format, struct part *parts, re
 recloser_status part_write(const struct part_format *format, struct engine *engine, struct arena *arena, struct part *part,
                            const char *file, recloser_error *error) RC_CHECKED;
 
-/* The GeoParquet 1.1 entry for rows of these facts. */
+/* `geoparquet: 2.0`: the geometry is of Parquet's own type. */
+bool format_is_native(const struct spec *spec);
+/* The GeoParquet entry for rows of these facts, of the version that the spec asks for. */
 const char *geo_entry(struct arena *arena, const struct part_format *format, const struct wkb_facts *facts);
 
 /* ---- reading back ---- */

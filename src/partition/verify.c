@@ -35,7 +35,7 @@ void verify_columns(struct arena *arena, const struct part_check *check, const s
 		const char *type = verify_type(described, column->name);
 		if (!type && !column->partition)
 			fault(arena, faults, "column %s is missing", column->name);
-		else if (type && strcmp(type, column->type) != 0)
+		else if (type && strcmp(type, column->type) != 0 && !(column->geometry && text_starts(type, "GEOMETRY")))
 			fault(arena, faults, "column %s is %.60s instead of %s", column->name, type, column->type);
 	}
 	for (size_t i = 0; check->columns && i < described->row_count; i++) {

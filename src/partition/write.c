@@ -67,12 +67,26 @@ static const char *crs_class(struct arena *arena, const struct crs *crs)
 	return hex;
 }
 
+bool format_is_native(const struct spec *spec)
+{
+	return spec->geoparquet && strcmp(spec->geoparquet, "2.0") == 0;
+}
+
+static recloser_status check_native(const struct part_format *format, recloser_error *error)
+{
+	if (!format->batch->has_geometry || !format_is_native(format->spec) || format->crs.projjson)
+		return RECLOSER_OK;
+	error_set(error, RECLOSER_REFUSED, "geometry.crs", "GeoParquet 2.0 can't hold a geometry whose CRS is unknown");
+	return error_hint(error, "say which CRS it is, or leave `geoparquet: 2.0` out: 1.1 writes the CRS as null");
+}
+
 recloser_status part_format_make(struct batch *batch, int covering, struct part_format *out, recloser_error *error)
 {
 	*out = (struct part_format){.engine = batch->context->engine, .spec = batch->context->spec, .batch = batch, .crs = batch->context->crs};
 	for (size_t i = 0; i < batch->layout_count && !out->geo_extra; i++)
 		if (batch->layouts[i]->geometry == GEOMETRY_SOURCE)
 			out->geo_extra = batch->layouts[i]->source->facts.geo_extra;
+	RC_TRY(check_native(out, error));
 	choose_copies(out);
 	RC_TRY(choose_covering(out, covering, error));
 	out->schema.columns = arena_array(batch->arena, batch->column_count, sizeof *out->schema.columns);
@@ -121,13 +135,24 @@ recloser_status parts_content(struct part_format *format, struct part *parts, re
 
 /* ---- the file ---- */
 
+/* In GeoParquet 1.1 a geometry is bytes that the `geo` entry explains; in 2.0 it is Parquet's own geometry type, with the CRS in
+ * the type as well. Either way the `geo` entry is ours: the engine is told to write none. */
+static const char *geometry_column(const struct part_format *format, struct arena *arena, const char *column)
+{
+	const char *name = sql_name(arena, column);
+	if (!format_is_native(format->spec))
+		return name;
+	return arena_printf(arena, "st_setcrs(st_geomfromwkb(%s), %s) AS %s", name, sql_text(arena, format->crs.projjson), name);
+}
+
 static const char *select_columns(const struct part_format *format, struct arena *arena)
 {
 	struct text out = text_on(arena);
 	for (size_t i = 0; i < format->batch->column_count; i++) {
 		const struct batch_column *column = &format->batch->columns[i];
 		if (!column->partition || strings_has(&format->in_file, column->name))
-			text_addf(&out, "%s%s", out.length ? ", " : "", sql_name(arena, column->name));
+			text_addf(&out, "%s%s", out.length ? ", " : "",
+			          column->geometry ? geometry_column(format, arena, column->name) : sql_name(arena, column->name));
 	}
 	if (format->covering)
 		text_addf(&out, ", rc_bbox(%s) AS bbox", sql_name(arena, format->spec->geometry.column));
@@ -207,7 +232,7 @@ recloser_status part_write(const struct part_format *format, struct engine *engi
 	part->file = file;
 	const char *sql = arena_printf(arena,
 	    "COPY (SELECT %s FROM batch WHERE %s ORDER BY %s) TO %s (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, "
-	    "ROW_GROUP_SIZE %d, KV_METADATA {%s})",
+	    "ROW_GROUP_SIZE %d, GEOPARQUET_VERSION 'NONE', KV_METADATA {%s})",
 	    columns, part->batch_part->where, order_of(format, arena, part), sql_text(arena, file), ROW_GROUP_ROWS, entries.at);
 	const char *name = *part->batch_part->path ? part->batch_part->path : "the one partition";
 	RC_TRY(engine_run(engine, arena_printf(arena, "sort and write %s", name), sql, error));

@@ -35,9 +35,15 @@ struct strings run_compared_columns(struct run *run, const struct reference *ref
 	return columns;
 }
 
+/* A geometry of Parquet's own type is brought into the form that the batch has. */
 const char *run_reference_table(struct run *run, const struct reference *reference)
 {
-	return arena_printf(run->arena, "read_parquet(%s, hive_partitioning=false)", sql_text(run->arena, reference->file));
+	struct arena *arena = run->arena;
+	const char *table = arena_printf(arena, "read_parquet(%s, hive_partitioning=false)", sql_text(arena, reference->file));
+	const char *geo = json_get_text(reference->record->json, "geo"), *name = sql_name(arena, run->spec->geometry.column);
+	if (!geo || !text_starts(geo, "{\"version\":\"2."))
+		return table;
+	return arena_printf(arena, "(SELECT * REPLACE (CAST(st_asbinary(%s) AS BLOB) AS %s) FROM %s)", name, name, table);
 }
 
 static const char *differs(struct arena *arena, const char *column)

@@ -44,6 +44,7 @@ static struct batch_column *record_columns(struct arena *arena, const struct spe
 		const json_t *column = json_array_get(schema, i);
 		columns[i] = (struct batch_column){.name = json_get_text(column, "name"), .type = json_get_text(column, "type")};
 		columns[i].partition = strings_has(&spec->partition, columns[i].name);
+		columns[i].geometry = *geometry && strcmp(columns[i].name, spec->geometry.column) == 0;
 	}
 	return *count ? columns : NULL;
 }
