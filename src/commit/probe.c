@@ -49,68 +49,116 @@ static const char *in(const struct trial *trial, const char *name)
 	return path_in(trial->arena, trial->directory, name, "");
 }
 
-static bool make(const struct trial *trial, const char *name)
+/* Refused for what it is. Anything else (a full disk, a scratch directory that was swept) is no answer, and must not be
+ * remembered as one. */
+static bool refused(int number)
 {
-	return trial->fs->ops->write(trial->fs, in(trial, name), name, strlen(name), 0666, NULL) == 0;
+	return number == EPERM || number == EACCES || number == EINVAL || number == ENOSYS || number == EOPNOTSUPP ||
+		   number == ENOLCK || number == EMLINK || number == EXDEV || number == EBUSY || number == ETXTBSY;
 }
 
-static bool links(const struct trial *trial)
+static int answer(int failed, bool *has)
+{
+	*has = failed == 0;
+	return refused(failed) ? 0 : failed;
+}
+
+static int make(const struct trial *trial, const char *name)
+{
+	return trial->fs->ops->write(trial->fs, in(trial, name), name, strlen(name), 0666, NULL);
+}
+
+static int try_links(const struct trial *trial, struct guarantees *out)
 {
 	struct fs_stat first, second;
 	struct fs *fs = trial->fs;
-	return make(trial, "linked") && fs->ops->link(fs, in(trial, "linked"), in(trial, "link")) == 0 &&
-		   fs->ops->stat(fs, in(trial, "linked"), &first) == 0 && fs->ops->stat(fs, in(trial, "link"), &second) == 0 &&
-		   first.inode == second.inode && first.links == 2 &&
-		   fs->ops->link(fs, in(trial, "linked"), in(trial, "link")) == EEXIST;
+	int failed = make(trial, "linked");
+	if (failed == 0)
+		failed = answer(fs->ops->link(fs, in(trial, "linked"), in(trial, "link")), &out->hard_links);
+	if (failed || !out->hard_links)
+		return failed;
+	failed = fs->ops->stat(fs, in(trial, "linked"), &first);
+	if (failed == 0)
+		failed = fs->ops->stat(fs, in(trial, "link"), &second);
+	if (failed)
+		return failed;
+	/* Some emulate a link by a copy, or replace what is there. */
+	out->hard_links = first.inode == second.inode && first.links == 2 &&
+					  fs->ops->link(fs, in(trial, "linked"), in(trial, "link")) == EEXIST;
+	return 0;
 }
 
-static bool renames_new(const struct trial *trial)
+static int try_rename_new(const struct trial *trial, struct guarantees *out)
 {
 	struct fs *fs = trial->fs;
-	return make(trial, "first") && make(trial, "second") &&
-		   fs->ops->rename_new(fs, in(trial, "first"), in(trial, "second")) == EEXIST &&
-		   fs->ops->rename_new(fs, in(trial, "first"), in(trial, "third")) == 0;
+	int failed = make(trial, "first");
+	if (failed == 0)
+		failed = make(trial, "second");
+	if (failed)
+		return failed;
+	int taken = fs->ops->rename_new(fs, in(trial, "first"), in(trial, "second"));
+	if (taken != EEXIST)
+		return answer(taken ? taken : EINVAL, &out->rename_new);
+	return answer(fs->ops->rename_new(fs, in(trial, "first"), in(trial, "third")), &out->rename_new);
 }
 
 /* A lock that two can hold at once is none. */
-static bool locks(const struct trial *trial)
+static int try_locks(const struct trial *trial, struct guarantees *out)
 {
 	struct fs *fs = trial->fs;
 	struct fs_lock *first = NULL, *second = NULL;
-	if (fs->ops->lock(fs, in(trial, "lock"), NULL, &first) != 0)
-		return false;
+	int failed = answer(fs->ops->lock(fs, in(trial, "lock"), NULL, &first), &out->locks);
+	if (failed || !out->locks)
+		return failed;
 	int again = fs->ops->lock(fs, in(trial, "lock"), NULL, &second);
 	if (again == 0)
 		fs->ops->unlock(fs, second);
 	fs->ops->unlock(fs, first);
-	return again == EWOULDBLOCK || again == EAGAIN;
+	out->locks = again == EWOULDBLOCK || again == EAGAIN;
+	return again == 0 || out->locks ? 0 : again;
 }
 
-static bool renames_over_open(const struct trial *trial)
+static int try_rename_over_open(const struct trial *trial, struct guarantees *out)
 {
 	struct fs *fs = trial->fs;
 	struct fs_file *open = NULL;
-	if (!make(trial, "held") || !make(trial, "new") || fs->ops->open(fs, in(trial, "held"), false, &open) != 0)
-		return false;
-	int failed = fs->ops->rename(fs, in(trial, "new"), in(trial, "held"));
+	int failed = make(trial, "held");
+	if (failed == 0)
+		failed = make(trial, "new");
+	if (failed == 0)
+		failed = fs->ops->open(fs, in(trial, "held"), false, &open);
+	if (failed)
+		return failed;
+	failed = answer(fs->ops->rename(fs, in(trial, "new"), in(trial, "held")), &out->open_rename);
 	fs->ops->close(fs, open);
-	return failed == 0;
+	return failed;
 }
 
-static bool tells_case(const struct trial *trial)
+static int try_case(const struct trial *trial, struct guarantees *out)
 {
 	struct fs_stat stat;
-	return make(trial, "Case") && trial->fs->ops->stat(trial->fs, in(trial, "cASE"), &stat) == ENOENT;
+	int failed = make(trial, "Case");
+	if (failed)
+		return failed;
+	failed = trial->fs->ops->stat(trial->fs, in(trial, "cASE"), &stat);
+	out->case_sensitive = failed == ENOENT;
+	return failed == ENOENT ? 0 : failed;
 }
 
-static void try_all(const struct trial *trial, struct guarantees *out)
+static int try_directory_sync(const struct trial *trial, struct guarantees *out)
 {
-	out->hard_links = links(trial);
-	out->rename_new = renames_new(trial);
-	out->locks = locks(trial);
-	out->open_rename = renames_over_open(trial);
-	out->case_sensitive = tells_case(trial);
-	out->directory_sync = trial->fs->ops->sync_directory(trial->fs, trial->directory) == 0;
+	return answer(trial->fs->ops->sync_directory(trial->fs, trial->directory), &out->directory_sync);
+}
+
+static int try_all(const struct trial *trial, struct guarantees *out)
+{
+	static int (*const trials[])(const struct trial *, struct guarantees *) = {
+		try_links, try_rename_new, try_locks, try_rename_over_open, try_case, try_directory_sync,
+	};
+	int failed = 0;
+	for (size_t i = 0; failed == 0 && i < sizeof trials / sizeof *trials; i++)
+		failed = trials[i](trial, out);
+	return failed;
 }
 
 /* ---- the answer as JSON ---- */
@@ -200,8 +248,10 @@ recloser_status probe(struct dataset *dataset, struct arena *arena, const char *
 	memcpy(out->type, traits.type, sizeof out->type);
 	struct trial trial = {dataset->fs, arena, path_in(arena, directory, "probe", "")};
 	RC_TRY(make_directory(dataset, arena, trial.directory, error));
-	try_all(&trial, out);
+	failed = try_all(&trial, out);
 	remove_tree(dataset->fs, arena, trial.directory, NULL);
+	if (failed)
+		return error_errno(error, "store.probe", failed, "find out what the file system can do in", trial.directory);
 	remember(dataset, arena, out);
 	return RECLOSER_OK;
 }

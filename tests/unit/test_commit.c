@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -572,6 +573,31 @@ static void guarantees_are_told(void **state)
 	assert_int_equal(recording.counts[CALL_LINK], 0); /* from the cache */
 }
 
+static int fail_links(void *arg, enum fs_call call, const char *path, const char *to)
+{
+	(void)path;
+	(void)to;
+	return call == CALL_LINK ? *(int *)arg : 0;
+}
+
+/* A full disk is no answer to "are there hard links?", and is not remembered as one. EPERM is. */
+static void a_failed_trial_is_not_remembered(void **state)
+{
+	struct state *s = *state;
+	int number = ENOSPC;
+	struct fs_hook hook = {&number, fail_links, NULL};
+	struct outcome out;
+	run_batches(fs_wrap(s->arena, s->fs, &hook), s->arena, root, "r1", one, 1, NULL, &out);
+	assert_int_equal(out.status, RECLOSER_IO);
+	assert_string_equal(out.error.code, "store.probe");
+	assert_int_equal(load(s, "r2", one, 1).status, RECLOSER_OK);
+	s->fs = fs_memory(s->arena, NULL);
+	number = EPERM;
+	run_batches(fs_wrap(s->arena, s->fs, &hook), s->arena, root, "r1", one, 1, NULL, &out);
+	assert_int_equal(out.status, RECLOSER_OK);
+	assert_sound(s);
+}
+
 static void other_mounts_are_refused_before_anything_changes(void **state)
 {
 	struct state *s = *state;
@@ -643,6 +669,7 @@ int main(void)
 		TEST(works_without),
 		TEST(nothing_exclusive_is_refused),
 		TEST(guarantees_are_told),
+		TEST(a_failed_trial_is_not_remembered),
 		TEST(other_mounts_are_refused_before_anything_changes),
 		TEST(long_names_are_refused),
 		TEST(case_clash_is_refused_where_case_folds),
