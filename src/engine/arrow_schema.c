@@ -136,6 +136,7 @@ static enum arrow_type put_type(struct flat *flat, size_t reference, duckdb_logi
 	case DUCKDB_TYPE_ENUM:
 		return put_empty(flat, reference, ARROW_UTF8);
 	case DUCKDB_TYPE_BLOB:
+	case DUCKDB_TYPE_GEOMETRY: /* Arrow reads the physical bytes */
 		return put_empty(flat, reference, ARROW_BINARY);
 	case DUCKDB_TYPE_UUID:
 		return put_fixed_binary(flat, reference, 16);
