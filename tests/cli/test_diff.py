@@ -140,7 +140,7 @@ class Ercot(Publishing):
         self.assertIn("GIS_Report_July_2020_CORRECTION.xlsx", self.recloser("history", "spec.yaml", "month=2020-07").out)
 
     def test_june_to_july(self):
-        """Two months of a series: what an independent script over the sheets counts."""
+        """Two months of a series: against a comparison of the two live files in plain Python; 40 and 25 are known from the sheets."""
         self.spec(ERCOT)
         self.load("GIS_Report_June2025.xlsx", 1)
         self.load("GIS_Report_July2025.xlsx", 2)
