@@ -127,6 +127,13 @@ class Loading(Case):
         path = self.live(partition, lake)
         return self.query(f"SELECT {columns} FROM read_parquet('{path}', hive_partitioning=false) ORDER BY {order}")
 
+    def shapes(self, partition, *columns, geometry="geometry"):
+        """(columns..., geometry by shapely or None) of each row, sorted by the columns; the stored bytes, whatever the CRS."""
+        shapely = self.need("shapely")
+        read = self.need("pyarrow.parquet").ParquetFile(self.live(partition)).read(columns=[*columns, geometry]).to_pylist()
+        rows = [(*(row[c] for c in columns), None if row[geometry] is None else shapely.from_wkb(row[geometry])) for row in read]
+        return sorted(rows, key=lambda row: tuple(map(str, row[:-1])))
+
     def metadata(self, partition, lake=None):
         """(Arrow-free schema of the file, its key-value metadata as text)."""
         file = self.need("pyarrow.parquet").ParquetFile(self.live(partition, lake))
