@@ -14,7 +14,6 @@ static const char *shown(const struct run_part *part)
 	return *path ? path : "the one partition";
 }
 
-/* Once: a partition that is compared a second time, under the lock, repeats what it had to say. */
 /* ---- schema ---- */
 
 static const char *batch_type(const struct batch *batch, const char *name)
@@ -38,6 +37,8 @@ static recloser_status check_column(struct run *run, const struct run_part *part
                                     recloser_error *error)
 {
 	const char *type = batch_type(run->batch, name);
+	if (!type && strcmp(name, CARRIED_COLUMN) == 0 && run->spec->disappeared.policy != POLICY_CARRY)
+		return RECLOSER_OK; /* rows were carried over once and are not any more */
 	if (!type) {
 		error_set(error, RECLOSER_REFUSED, "schema.missing", "column %s is in the live version but not in this load", name);
 		error_where(error, "%s, seq %" PRId64, shown(part), part->base->seq);
@@ -108,15 +109,16 @@ static recloser_status warn_of_neighbours(struct run *run, const struct run_part
 }
 
 /* The live version of this partition as it stands. */
-static recloser_status locate(struct run *run, struct run_part *part, recloser_error *error)
+recloser_status run_locate(struct run *run, struct run_part *part, recloser_error *error)
 {
 	const char *path = part->part.batch_part->path;
 	RC_TRY(ledger_newest(run->dataset, run->arena, path, &part->base, error));
 	RC_TRY(live_state(run->dataset, run->arena, path, part->base, &part->live, error));
 	part->gone = part->fresh = part->revised = 0;
 	part->reference = NULL;
-	part->changed = NULL;
+	part->changed = part->totals = part->guards = NULL;
 	part->held_by = NULL;
+	part->accepted = (struct strings){0};
 	part->seq = part->base ? part->base->seq : 0;
 	part->outcome = part->base || part->live == LIVE_FOREIGN ? PART_REPLACED : PART_NEW;
 	return RECLOSER_OK;
@@ -130,12 +132,40 @@ static void say_of_live(struct run *run, const struct run_part *part)
 		run_warn(run, arena_printf(run->arena, "%s: the live file of seq %" PRId64 " is missing", shown(part), part->base->seq));
 }
 
-static recloser_status own_reference(struct run *run, struct run_part *part, recloser_error *error)
+/* A version that recloser did not write (adopted, or restored after that) may have a record without columns: the file tells.
+ * Where it has no key there is nothing to compare. */
+static recloser_status refer(struct run *run, struct run_part *part, const struct reference *to, recloser_error *error)
+{
+	struct arena *arena = run->arena;
+	struct reference *reference = arena_alloc(arena, sizeof *reference);
+	*reference = *to;
+	RC_TRY(version_file(run->dataset, arena, reference->record, &reference->file, error));
+	reference->schema = json_object_get(reference->record->json, "schema");
+	if (json_array_size(reference->schema) == 0) {
+		struct rows columns;
+		json_t *schema = json_new_array(arena);
+		RC_TRY(engine_describe(run->engine, arena, arena_printf(arena, "SELECT * FROM read_parquet(%s, hive_partitioning=false)",
+		                       sql_text(arena, reference->file)), &columns, error));
+		for (size_t i = 0; i < columns.row_count; i++) {
+			json_t *column = json_new_object(arena);
+			json_put_text(arena, column, "name", rows_at(&columns, i, 0));
+			json_put_text(arena, column, "type", rows_at(&columns, i, 1));
+			json_add(arena, schema, column);
+		}
+		reference->schema = schema;
+	}
+	if (reference_has(reference, run->spec->key_column))
+		part->reference = reference;
+	else
+		run_warn(run, arena_printf(arena, "%s: seq %" PRId64 " has no column %s; its keys can't be compared", shown(part),
+		                           reference->record->seq, run->spec->key_column));
+	return RECLOSER_OK;
+}
+
+recloser_status run_own_reference(struct run *run, struct run_part *part, recloser_error *error)
 {
 	const struct batch_part *batch_part = part->part.batch_part;
-	part->reference = arena_alloc(run->arena, sizeof *part->reference);
-	*part->reference = (struct reference){.path = batch_part->path, .values = batch_part->values, .record = part->base, .own = true};
-	return version_file(run->dataset, run->arena, part->base, &part->reference->file, error);
+	return refer(run, part, &(struct reference){.path = batch_part->path, .values = batch_part->values, .record = part->base, .own = true}, error);
 }
 
 static recloser_status series_reference(struct run *run, struct run_part *part, recloser_error *error)
@@ -150,9 +180,7 @@ static recloser_status series_reference(struct run *run, struct run_part *part, 
 	RC_TRY(live_state(run->dataset, run->arena, path, record, &live, error));
 	if (live != LIVE_SOUND)
 		return RECLOSER_OK;
-	part->reference = arena_alloc(run->arena, sizeof *part->reference);
-	*part->reference = (struct reference){.path = path, .values = values, .record = record};
-	return version_file(run->dataset, run->arena, record, &part->reference->file, error);
+	return refer(run, part, &(struct reference){.path = path, .values = values, .record = record}, error);
 }
 
 static recloser_status freeze(struct run *run, struct run_part *part, bool equal)
@@ -166,7 +194,7 @@ static recloser_status freeze(struct run *run, struct run_part *part, bool equal
 recloser_status run_compare_part(struct run *run, struct run_part *part, recloser_error *error)
 {
 	const char *fingerprint = "";
-	RC_TRY(locate(run, part, error));
+	RC_TRY(run_locate(run, part, error));
 	RC_TRY(warn_of_neighbours(run, part, error));
 	say_of_live(run, part);
 	bool sound = part->base && part->live == LIVE_SOUND;
@@ -181,33 +209,13 @@ recloser_status run_compare_part(struct run *run, struct run_part *part, reclose
 	}
 	if (sound) {
 		RC_TRY(check_schema(run, part, error));
-		RC_TRY(own_reference(run, part, error));
+		RC_TRY(run_own_reference(run, part, error));
 	} else if (!part->base) {
 		RC_TRY(series_reference(run, part, error));
 	}
-	if (!part->reference)
-		return RECLOSER_OK;
-	RC_TRY(run_count_keys(run, part, error));
+	if (part->reference)
+		RC_TRY(run_count_keys(run, part, error));
 	return run_guard_part(run, part, error);
-}
-
-/* `disappeared: carry` works on the batch itself, before its content is looked at. */
-static recloser_status carry_rows(struct run *run, recloser_error *error)
-{
-	if (run->spec->disappeared.policy != POLICY_CARRY)
-		return RECLOSER_OK;
-	for (size_t i = 0; i < run->part_count; i++) {
-		struct run_part *part = &run->parts[i];
-		part->part.batch_part = &run->batch->parts[i];
-		RC_TRY(locate(run, part, error));
-		if (!part->base || part->live != LIVE_SOUND || run_is_frozen(run, part))
-			continue;
-		RC_TRY(own_reference(run, part, error));
-		RC_TRY(run_carry(run, part->part.batch_part, part->reference, &part->carried, error));
-		run->batch->parts[i].rows += part->carried;
-		run->carried += part->carried;
-	}
-	return RECLOSER_OK;
 }
 
 recloser_status run_compare(struct run *run, recloser_error *error)
@@ -217,13 +225,14 @@ recloser_status run_compare(struct run *run, recloser_error *error)
 	run->parts = arena_array(run->arena, run->part_count + 1, sizeof *run->parts);
 	struct part *parts = arena_array(run->arena, run->part_count + 1, sizeof *parts);
 	RC_TRY(run_open_window(run, error));
-	RC_TRY(carry_rows(run, error));
+	RC_TRY(run_carry(run, error));
 	RC_TRY(part_format_make(run->batch, json_is_boolean(pinned) ? json_is_true(pinned) : -1, &run->format, error));
 	RC_TRY(parts_content(&run->format, parts, error));
 	for (size_t i = 0; i < run->part_count; i++) {
 		run->parts[i].part = parts[i];
 		RC_TRY(run_compare_part(run, &run->parts[i], error));
 	}
+	RC_TRY(run_find_absent(run, error));
 	RC_TRY(run_guard_moves(run, error));
-	return run_find_absent(run, error);
+	return run_note_attempt(run, error);
 }

@@ -75,8 +75,12 @@ static json_t *record_of(struct run *run, const struct run_part *part)
 		json_put(arena, record, "changed", part->changed);
 	if (part->reference && !part->reference->own)
 		json_put_text(arena, record, "compared_with", part->reference->path);
-	if (run->accepted.count)
-		json_put(arena, record, "accepted", result_strings(arena, run->accepted.at, run->accepted.count));
+	if (part->totals)
+		json_put(arena, record, "totals", part->totals);
+	if (part->guards)
+		json_put(arena, record, "guards", part->guards);
+	if (part->accepted.count)
+		json_put(arena, record, "accepted", result_strings(arena, part->accepted.at, part->accepted.count));
 	json_put_text(arena, record, "content_fingerprint", p->content.fingerprint);
 	json_put_text(arena, file, "sha256", p->sha256);
 	json_put_int(arena, file, "bytes", (int64_t)p->bytes);
@@ -134,20 +138,28 @@ static void waiting(void *arg, const char *holder)
 		common->progress(common->progress_arg, &(recloser_progress){.phase = "wait", .note = holder});
 }
 
-/* Another run came between the guards and the lock: the same questions again, against what is live now. */
+/* Another run came between the guards and the lock: the same questions again, against what is live now. What is held, or has
+ * come to lie before the freshness window, is left out of the commit and the rest goes on. */
 static recloser_status look_again(void *arg, struct entry *entry, const struct record *base, recloser_error *error)
 {
 	struct committing *committing = arg;
+	struct run *run = committing->run;
 	struct run_part *part = committing->parts[entry - committing->entries];
-	RC_TRY(run_compare_part(committing->run, part, error));
-	entry->base_seen = base ? base->seq : 0;
-	if (part->outcome == PART_UNCHANGED)
+	if (run->spec->disappeared.policy == POLICY_CARRY) { /* the staged rows are those carried from another version */
+		error_set(error, RECLOSER_CONFLICT, "commit.carry", "another run has made a version of %s live after rows were carried over", entry->partition);
+		return error_hint(error, "nothing was changed; run again, and the rows are carried from that version");
+	}
+	RC_TRY(run_forget_gone(run, part, error));
+	RC_TRY(run_compare_part(run, part, error));
+	if (run->disappeared || run->disappeared_path)
+		RC_TRY(run_write_disappeared(run, error));
+	if (!to_write(part)) {
 		entry->outcome = ENTRY_UNCHANGED;
-	if (part->outcome != PART_HELD)
-		return RECLOSER_OK;
-	error_set(error, RECLOSER_HELD, "guard", "%s is held by the guard %s against the version that another run has just made live",
-	          entry->partition, part->held_by);
-	return RECLOSER_HELD;
+		return RECLOSER_OK; /* base_seen stays: if the commit begins anew, it is asked again */
+	}
+	entry->base_seen = base ? base->seq : 0;
+	entry->record = record_of(run, part);
+	return RECLOSER_OK;
 }
 
 static enum part_outcome outcome_of(enum entry_outcome outcome)
@@ -199,11 +211,12 @@ recloser_status run_commit(struct run *run, recloser_error *error)
 	recloser_status status = commit_run(run->staging, run->arena, committing.entries, count, &options, &run->commit, error);
 	for (size_t i = 0; i < count; i++) {
 		if (committing.entries[i].outcome == ENTRY_PENDING) {
-			if (status == RECLOSER_CONFLICT || status == RECLOSER_HELD) /* nothing was decided */
-				committing.parts[i]->outcome = status == RECLOSER_HELD ? PART_HELD : PART_CONFLICT;
+			if (status == RECLOSER_CONFLICT) /* nothing was decided */
+				committing.parts[i]->outcome = PART_CONFLICT;
 			continue;
 		}
-		committing.parts[i]->outcome = outcome_of(committing.entries[i].outcome);
+		if (to_write(committing.parts[i]))
+			committing.parts[i]->outcome = outcome_of(committing.entries[i].outcome);
 		committing.parts[i]->seq = committing.entries[i].seq ? committing.entries[i].seq : committing.parts[i]->seq;
 	}
 	for (size_t i = 0; i < run->commit.warnings.count; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Step 5, the guards: what a partition is asked before it may replace its live version. Each is a policy with a threshold in
- * the spec; below the threshold a thing is only counted; `--accept GUARD` lets one pass for one run, and that is recorded. */
+ * Step 5, the guards: what a partition is asked before it may replace its live version (docs/guards.md). Each is a policy with a
+ * threshold in the spec; below the threshold a thing is only counted; `--accept GUARD` lets one pass for one run. Whatever a
+ * guard said or let pass stands in the report and in the record of the version. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -20,35 +20,83 @@ void run_warn(struct run *run, const char *text)
 		strings_add(run->arena, &run->warnings, text);
 }
 
-static bool accepted(struct run *run, const char *guard)
+/* ---- policies ---- */
+
+static const char *const guard_names[] = {"disappeared", "key_churn", "totals", "older", "moved"};
+enum { GUARDS = sizeof guard_names / sizeof *guard_names };
+
+recloser_status run_check_accept(const struct run *run, recloser_error *error)
+{
+	for (size_t i = 0; i < run->options->accept_count; i++) {
+		const char *name = run->options->accept[i];
+		bool known = false;
+		for (size_t k = 0; k < GUARDS; k++)
+			known |= strcmp(guard_names[k], name) == 0;
+		if (known)
+			continue;
+		error_set(error, RECLOSER_USAGE, "cli.accept", "--accept %s: there is no guard of this name", name);
+		const char *near = text_nearest(name, guard_names, GUARDS);
+		if (near)
+			return error_hint(error, "did you mean \"%s\"?", near);
+		return error_hint(error, "the guards are disappeared, key_churn, totals, older and moved");
+	}
+	return RECLOSER_OK;
+}
+
+static bool accepts(struct run *run, struct run_part *part, const char *guard)
 {
 	for (size_t i = 0; i < run->options->accept_count; i++)
 		if (strcmp(run->options->accept[i], guard) == 0) {
 			if (!strings_has(&run->accepted, guard))
 				strings_add(run->arena, &run->accepted, guard);
+			if (!strings_has(&part->accepted, guard))
+				strings_add(run->arena, &part->accepted, guard);
 			return true;
 		}
 	return false;
 }
 
-/* What a policy does with something that went over its threshold: nothing, a warning, the partition held, the run refused. */
-static recloser_status apply_policy(struct run *run, struct run_part *part, const char *name, enum policy policy, const char *what,
-                                    recloser_error *error)
+static void note(struct run *run, struct run_part *part, const char *guard, const char *did, const char *what)
+{
+	json_t *entry = json_new_object(run->arena);
+	if (!part->guards)
+		part->guards = json_new_array(run->arena);
+	json_put_text(run->arena, entry, "guard", guard);
+	json_put_text(run->arena, entry, "did", did);
+	json_put_text(run->arena, entry, "what", what);
+	json_add(run->arena, part->guards, entry);
+}
+
+static void hold(struct run *run, struct run_part *part, const char *name, const char *what)
+{
+	bool live = part->base || part->live == LIVE_FOREIGN;
+	part->outcome = PART_HELD;
+	if (!part->held_by)
+		part->held_by = name;
+	note(run, part, name, "held", what);
+	run_warn(run, arena_printf(run->arena, "%s; held: %s (--accept %s lets it pass once)", what,
+	                           live ? "the live version stays" : "nothing is live there yet", name));
+}
+
+/* What a policy does with something that went over its threshold: nothing, a warning, the partition held, the run refused.
+ * To carry is no objection: it is only said. */
+recloser_status run_apply_policy(struct run *run, struct run_part *part, const char *name, enum policy policy, const char *what,
+                                 recloser_error *error)
 {
 	if (policy == POLICY_ALLOW)
 		return RECLOSER_OK;
-	if ((policy == POLICY_HOLD || policy == POLICY_REFUSE) && accepted(run, name)) {
-		run_warn(run, arena_printf(run->arena, "%s; accepted by --accept %s", what, name));
-		return RECLOSER_OK;
-	}
 	if (policy == POLICY_WARN || policy == POLICY_CARRY) {
+		note(run, part, name, "warned", what);
 		run_warn(run, what);
 		return RECLOSER_OK;
 	}
+	if (accepts(run, part, name)) {
+		note(run, part, name, "accepted", what);
+		run_warn(run, arena_printf(run->arena, "%s; accepted by --accept %s", what, name));
+		return RECLOSER_OK;
+	}
 	if (policy == POLICY_HOLD) {
-		part->outcome = PART_HELD;
-		part->held_by = name;
-		run_warn(run, arena_printf(run->arena, "%s; held: the live version stays (--accept %s lets it pass once)", what, name));
+		hold(run, part, name, what);
 		return RECLOSER_OK;
 	}
 	error_set(error, RECLOSER_REFUSED, arena_printf(run->arena, "guard.%s", name), "%s", what);
@@ -56,49 +104,70 @@ static recloser_status apply_policy(struct run *run, struct run_part *part, cons
 	return error_hint(error, "look at the source; --accept %s lets it pass once", name);
 }
 
-static const char *against(struct run *run, const struct run_part *part)
+static const char *against(const struct run_part *part)
 {
-	return part->reference->own ? "the live version" : *part->reference->path ? part->reference->path : arena_strdup(run->arena, "the version before");
+	return part->reference->own ? "the live version" : part->reference->path;
 }
+
+/* ---- disappeared ---- */
 
 static recloser_status judge_gone(struct run *run, struct run_part *part, recloser_error *error)
 {
 	const struct guard *guard = &run->spec->disappeared;
+	const char *names;
 	if (part->gone == 0)
 		return RECLOSER_OK;
 	run->disappeared += part->gone;
 	RC_TRY(run_list_gone(run, part, error));
 	uint64_t rows = part->reference->record->rows;
-	if (!threshold_exceeded(&guard->max, part->gone, rows))
+	if (!threshold_exceeded(&guard->max, part->gone, rows) || guard->policy == POLICY_ALLOW)
 		return RECLOSER_OK;
-	const char *what = arena_printf(run->arena, "%s: %s of %s keys of %s are gone", shown(part), text_count(run->arena, part->gone),
-	                                text_count(run->arena, rows), against(run, part));
-	return apply_policy(run, part, "disappeared", guard->policy, what, error);
+	RC_TRY(run_name_gone(run, part, &names, error));
+	const char *what = arena_printf(run->arena, "%s: %s of %s keys of %s are gone: %s", shown(part), text_count(run->arena, part->gone),
+	                                text_count(run->arena, rows), against(part), names);
+	return run_apply_policy(run, part, "disappeared", guard->policy, what, error);
 }
 
 /* ---- key churn ---- */
 
-/* How many gone rows have a new twin that equals them in everything but one identity field (and the revision): then that field
- * is no part of what identifies a row. */
-static recloser_status count_twins(struct run *run, const struct run_part *part, const char *field, uint64_t *out, recloser_error *error)
+/* The columns that tell whether a new row is a gone one under another key: all but `field`, the revision, and what changed in
+ * more than half of the rows that stayed (a date of publication proves nothing). */
+static const char *evidence(struct run *run, const struct run_part *part, const char *field)
+{
+	struct strings columns = run_compared_columns(run, part->reference);
+	struct text out = text_on(run->arena);
+	uint64_t away = part->gone + part->carried, rows = part->reference->record->rows;
+	for (size_t i = 0; i < columns.count; i++) {
+		const char *name = columns.at[i];
+		bool restless = rows > away && (uint64_t)json_get_int(part->changed, name, 0) > (rows - away) / 2;
+		if (strcmp(name, field) != 0 && !restless && !(run->spec->revision && strcmp(name, run->spec->revision) == 0))
+			text_addf(&out, "%s%s", out.length ? ", " : "", sql_name(run->arena, name));
+	}
+	return out.at;
+}
+
+/* How many gone rows have a new twin that equals them in everything but one identity field: then that field is no part of what
+ * identifies a row. Where the field is all there is to a key, the other columns must tell a row from those that stayed, or
+ * any closed coal project and any new one would be twins. */
+static recloser_status count_twins(struct run *run, const struct run_part *part, const char *field, bool alone, uint64_t *out,
+                                   recloser_error *error)
 {
 	struct arena *arena = run->arena;
-	const char *key = sql_name(arena, run->spec->key_column);
-	struct strings columns = run_compared_columns(run, part->reference);
-	struct text equal = text_on(arena);
-	for (size_t i = 0; i < columns.count; i++) {
-		if (strcmp(columns.at[i], field) == 0 || (run->spec->revision && strcmp(columns.at[i], run->spec->revision) == 0))
-			continue;
-		const char *name = sql_name(arena, columns.at[i]);
-		text_addf(&equal, "%sg.%s IS NOT DISTINCT FROM f.%s", equal.length ? " AND " : "", name, name);
-	}
+	const char *key = sql_name(arena, run->spec->key_column), *columns = evidence(run, part, field);
+	*out = 0;
+	if (!*columns)
+		return RECLOSER_OK;
 	struct rows rows;
-	const char *live = run_reference_table(run, part->reference);
-	const char *batch = arena_printf(arena, "(SELECT * FROM batch WHERE %s)", part->part.batch_part->where);
+	const char *live = run_reference_table(run, part->reference), *batch = run_own_rows(run, part);
+	const char *away = reference_has(part->reference, CARRIED_COLUMN) ? " WHERE NOT coalesce(" CARRIED_COLUMN ", FALSE)" : "";
 	RC_TRY(engine_query(run->engine, arena, "look for mutable identity fields", arena_printf(arena,
-	    "SELECT count(*) FROM (SELECT g.%s FROM (SELECT l.* FROM %s l ANTI JOIN %s b ON l.%s = b.%s) g\n"
-	    " JOIN (SELECT b.* FROM %s b ANTI JOIN %s l ON l.%s = b.%s) f ON %s GROUP BY 1)",
-	    key, live, batch, key, key, batch, live, key, key, equal.length ? equal.at : "TRUE"), &rows, error));
+	    "SELECT coalesce(sum(least(g, f)), 0) FROM (\n"
+	    "SELECT count(*) FILTER (WHERE _rc_is = 0) AS g, count(*) FILTER (WHERE _rc_is = 1) AS f, count(*) FILTER (WHERE _rc_is = 2) AS s\n"
+	    "FROM (SELECT 0 AS _rc_is, %s FROM (SELECT * FROM %s%s) l ANTI JOIN %s b ON l.%s = b.%s\n"
+	    "UNION ALL SELECT 1, %s FROM %s b ANTI JOIN %s l ON b.%s = l.%s\n"
+	    "UNION ALL SELECT 2, %s FROM %s b SEMI JOIN %s l ON b.%s = l.%s) GROUP BY %s) WHERE %s",
+	    columns, live, away, batch, key, key, columns, batch, live, key, key, columns, batch, live, key, key, columns,
+	    alone ? "s = 0" : "TRUE"), &rows, error));
 	*out = (uint64_t)rows_int(&rows, 0, 0);
 	return RECLOSER_OK;
 }
@@ -108,50 +177,90 @@ static recloser_status judge_churn(struct run *run, struct run_part *part, reclo
 	const struct guard *guard = &run->spec->key_churn;
 	const struct spec *spec = run->spec;
 	uint64_t most = 0;
+	size_t fields = 0;
 	const char *mutable = NULL;
-	if (part->gone == 0 || part->fresh == 0 || guard->policy == POLICY_ALLOW)
+	if (part->gone + part->carried == 0 || part->fresh == 0 || guard->policy == POLICY_ALLOW)
 		return RECLOSER_OK;
+	for (size_t i = 0; i < spec->identity_count; i++)
+		fields += !spec->identity[i].column || !strings_has(&spec->partition, spec->identity[i].column);
 	for (size_t i = 0; i < spec->identity_count; i++) {
 		const char *field = spec->identity[i].column;
 		uint64_t twins;
 		if (!field || strings_has(&spec->partition, field))
 			continue;
-		RC_TRY(count_twins(run, part, field, &twins, error));
+		RC_TRY(count_twins(run, part, field, fields == 1, &twins, error));
 		if (twins > most) {
 			most = twins;
 			mutable = field;
 		}
 	}
-	if (!threshold_exceeded(&guard->max, most, part->reference->record->rows) || !mutable)
+	if (!mutable || !threshold_exceeded(&guard->max, most, part->reference->record->rows))
 		return RECLOSER_OK;
 	const char *what = arena_printf(run->arena,
 	    "%s: %s keys are gone and have come again equal in everything but %s: %s changes between publications and should not be in the key",
 	    shown(part), text_count(run->arena, most), mutable, mutable);
-	return apply_policy(run, part, "key_churn", guard->policy, what, error);
+	return run_apply_policy(run, part, "key_churn", guard->policy, what, error);
 }
 
 /* ---- totals ---- */
 
+/* Sums as the engine writes them, so that no locale has a say. */
+static json_t *number(struct run *run, const char *text)
+{
+	json_t *array;
+	recloser_error ignored = {0};
+	const char *json = arena_printf(run->arena, "[%s]", text ? text : "null");
+	if (json_parse(run->arena, json, strlen(json), "a total", &array, &ignored) == RECLOSER_OK)
+		return json_array_get(array, 0);
+	return json_on(run->arena, json_string(text)); /* infinite */
+}
+
+static const char *total_sql(struct run *run, const struct run_part *part, const struct total *total)
+{
+	struct arena *arena = run->arena;
+	const char *name = sql_name(arena, total->column);
+	bool known = part->reference && reference_has(part->reference, total->column);
+	return arena_printf(arena, "SELECT (SELECT round(fsum(CAST(%s AS DOUBLE)), 6) FROM batch WHERE %s) AS a, %s AS b", name,
+	                    part->part.batch_part->where,
+	                    known ? arena_printf(arena, "(SELECT round(fsum(CAST(%s AS DOUBLE)), 6) FROM %s)", name, run_reference_table(run, part->reference))
+	                          : "CAST(NULL AS DOUBLE)");
+}
+
+/* No value at all counts as a total of 0. A total that was 0 and is not any more has changed beyond any share. */
 static recloser_status judge_total(struct run *run, struct run_part *part, const struct total *total, recloser_error *error)
 {
 	struct arena *arena = run->arena;
-	if (!reference_has(part->reference, total->column))
-		return RECLOSER_OK;
-	const char *name = sql_name(arena, total->column);
 	struct rows rows;
+	json_t *both = json_new_object(arena);
+	int64_t limit = (int64_t)(total->guard.max.share * 1e6 + 0.5); /* in millionths, as below */
 	RC_TRY(engine_query(run->engine, arena, "compare totals", arena_printf(arena,
-	    "SELECT CAST(a AS VARCHAR), CAST(b AS VARCHAR), CASE WHEN b IS NULL OR b = 0 THEN (CASE WHEN a IS NULL OR a = 0 THEN 0 ELSE 1000000000 END)"
-	    " ELSE CAST(least(abs(coalesce(a, 0) - b) / abs(b), 1000000) * 1000000 AS BIGINT) END"
-	    " FROM (SELECT (SELECT sum(CAST(%s AS DOUBLE)) FROM batch WHERE %s) AS a, (SELECT sum(CAST(%s AS DOUBLE)) FROM %s) AS b)",
-	    name, part->part.batch_part->where, name, run_reference_table(run, part->reference)), &rows, error));
-	double change = (double)rows_int(&rows, 0, 2) / 1e6;
+	    "SELECT CAST(a AS VARCHAR), CAST(b AS VARCHAR), coalesce(b, 0) = 0 AND coalesce(a, 0) <> 0,"
+	    " CASE WHEN coalesce(b, 0) = 0 THEN 0 ELSE CAST(least(abs(coalesce(a, 0) - b) / abs(b), 1e9) * 1000000 AS BIGINT) END,"
+	    " format('{:.1f}', abs(coalesce(a, 0) - b) / abs(b) * 100), format('{}', %" PRId64 " / 10000.0) FROM (%s)", limit,
+	    total_sql(run, part, total)), &rows, error));
 	const char *now = rows_at(&rows, 0, 0), *before = rows_at(&rows, 0, 1);
-	if (change <= total->guard.max.share)
+	json_put(arena, both, "now", number(run, now));
+	json_put(arena, both, "before", number(run, before));
+	json_put(arena, part->totals, total->column, both);
+	if (!part->reference || !reference_has(part->reference, total->column))
 		return RECLOSER_OK;
-	const char *what = arena_printf(arena, "%s: the total of %s is %s, it was %s in %s: a change of %.0f %%, more than %g %%", shown(part),
-	                                total->column, now ? now : "nothing", before ? before : "nothing", against(run, part), change * 100,
-	                                total->guard.max.share * 100);
-	return apply_policy(run, part, "totals", total->guard.policy, what, error);
+	const char *from_nothing = rows_at(&rows, 0, 2);
+	bool appeared = from_nothing && strcmp(from_nothing, "true") == 0;
+	if (!appeared && rows_int(&rows, 0, 3) <= limit)
+		return RECLOSER_OK;
+	const char *change = appeared ? "" : arena_printf(arena, ": a change of %s %%, more than %s %%", rows_at(&rows, 0, 4), rows_at(&rows, 0, 5));
+	const char *what = arena_printf(arena, "%s: the total of %s is %s, it was %s in %s%s", shown(part), total->column, now ? now : "nothing",
+	                                before ? before : "nothing", against(part), change);
+	return run_apply_policy(run, part, "totals", total->guard.policy, what, error);
+}
+
+static recloser_status judge_totals(struct run *run, struct run_part *part, recloser_error *error)
+{
+	if (run->spec->total_count)
+		part->totals = json_new_object(run->arena);
+	for (size_t i = 0; i < run->spec->total_count; i++)
+		RC_TRY(judge_total(run, part, &run->spec->totals[i], error));
+	return RECLOSER_OK;
 }
 
 /* ---- older publications ---- */
@@ -186,63 +295,47 @@ static recloser_status seen_before(struct run *run, const struct run_part *part,
 	return RECLOSER_OK;
 }
 
+/* Rows that were carried over tell nothing about the publication. */
+static recloser_status older_revision(struct run *run, const struct run_part *part, const char **what, recloser_error *error)
+{
+	struct arena *arena = run->arena;
+	const char *revision = run->spec->revision;
+	*what = NULL;
+	if (!revision || strings_has(&run->spec->partition, revision) || !reference_has(part->reference, revision))
+		return RECLOSER_OK;
+	const char *name = sql_name(arena, revision);
+	const char *published = reference_has(part->reference, CARRIED_COLUMN) ? " WHERE NOT coalesce(" CARRIED_COLUMN ", FALSE)" : "";
+	struct rows rows;
+	RC_TRY(engine_query(run->engine, arena, "compare revisions", arena_printf(arena,
+	    "SELECT CAST(a AS VARCHAR), CAST(b AS VARCHAR), a < b FROM (SELECT (SELECT max(%s) FROM %s) AS a, (SELECT max(%s) FROM %s%s) AS b)",
+	    name, run_own_rows(run, part), name, run_reference_table(run, part->reference), published), &rows, error));
+	const char *older = rows_at(&rows, 0, 2);
+	if (older && strcmp(older, "true") == 0)
+		*what = arena_printf(arena, "%s: the newest %s is %s, the live version has %s: an older publication", shown(part), revision,
+		                     rows_at(&rows, 0, 0), rows_at(&rows, 0, 1));
+	return RECLOSER_OK;
+}
+
 static recloser_status judge_older(struct run *run, struct run_part *part, recloser_error *error)
 {
 	const struct guard *guard = &run->spec->older;
-	struct arena *arena = run->arena;
-	const char *what = NULL;
+	const char *what;
 	if (!part->reference->own || guard->policy == POLICY_ALLOW)
 		return RECLOSER_OK;
-	if (run->spec->revision && reference_has(part->reference, run->spec->revision)) {
-		const char *name = sql_name(arena, run->spec->revision);
-		struct rows rows;
-		RC_TRY(engine_query(run->engine, arena, "compare revisions", arena_printf(arena,
-		    "SELECT CAST(a AS VARCHAR), CAST(b AS VARCHAR), a < b FROM (SELECT (SELECT max(%s) FROM batch WHERE %s) AS a, (SELECT max(%s) FROM %s) AS b)",
-		    name, part->part.batch_part->where, name, run_reference_table(run, part->reference)), &rows, error));
-		const char *is_older = rows_at(&rows, 0, 2);
-		if (is_older && strcmp(is_older, "true") == 0)
-			what = arena_printf(arena, "%s: the newest %s is %s, the live version has %s: an older publication", shown(part), run->spec->revision,
-			                    rows_at(&rows, 0, 0), rows_at(&rows, 0, 1));
-	}
+	RC_TRY(older_revision(run, part, &what, error));
 	if (!what)
 		RC_TRY(seen_before(run, part, &what, error));
-	return what ? apply_policy(run, part, "older", guard->policy, what, error) : RECLOSER_OK;
+	return what ? run_apply_policy(run, part, "older", guard->policy, what, error) : RECLOSER_OK;
 }
 
-/* ---- all for one partition, and for the run ---- */
+/* ---- all for one partition ---- */
 
 recloser_status run_guard_part(struct run *run, struct run_part *part, recloser_error *error)
 {
+	RC_TRY(judge_totals(run, part, error));
+	if (!part->reference)
+		return RECLOSER_OK;
 	RC_TRY(judge_gone(run, part, error));
 	RC_TRY(judge_churn(run, part, error));
-	for (size_t i = 0; i < run->spec->total_count; i++)
-		RC_TRY(judge_total(run, part, &run->spec->totals[i], error));
 	return judge_older(run, part, error);
-}
-
-/* Keys that are gone from one partition and stand in another of this load. */
-recloser_status run_guard_moves(struct run *run, recloser_error *error)
-{
-	const struct guard *guard = &run->spec->moved;
-	struct arena *arena = run->arena;
-	if (run->disappeared == 0 || guard->policy == POLICY_ALLOW)
-		return RECLOSER_OK;
-	const char *key = sql_name(arena, run->spec->key_column);
-	struct rows rows;
-	RC_TRY(engine_query(run->engine, arena, "look for keys that moved", arena_printf(arena,
-	    "SELECT b.path, d.\"partition\", count(*) FROM disappeared d JOIN (SELECT %s, %s AS path FROM batch) b ON d.%s = b.%s"
-	    " WHERE b.path <> d._rc_in GROUP BY ALL ORDER BY 3 DESC, 1, 2", key, batch_path_sql(arena, &run->spec->partition), key, key), &rows, error));
-	for (size_t r = 0; r < rows.row_count; r++) {
-		run->moved += (uint64_t)rows_int(&rows, r, 2);
-		for (size_t i = 0; i < run->part_count; i++) {
-			struct run_part *part = &run->parts[i];
-			if (strcmp(part->part.batch_part->path, rows_at(&rows, r, 0)) != 0
-			    || !threshold_exceeded(&guard->max, (uint64_t)rows_int(&rows, r, 2), part->part.batch_part->rows))
-				continue;
-			const char *what = arena_printf(arena, "%s keys moved from %s to %s", text_count(arena, (uint64_t)rows_int(&rows, r, 2)),
-			                                rows_at(&rows, r, 1), rows_at(&rows, r, 0));
-			RC_TRY(apply_policy(run, part, "moved", guard->policy, what, error));
-		}
-	}
-	return RECLOSER_OK;
 }

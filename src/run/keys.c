@@ -10,33 +10,36 @@
 
 enum { COLUMNS_COUNTED = 400 };
 
-static const json_t *schema_of(const struct reference *reference)
-{
-	return json_object_get(reference->record->json, "schema");
-}
-
 bool reference_has(const struct reference *reference, const char *column)
 {
-	const json_t *schema = schema_of(reference);
-	for (size_t i = 0; i < json_array_size(schema); i++)
-		if (strcmp(json_get_text(json_array_get(schema, i), "name"), column) == 0)
+	for (size_t i = 0; i < json_array_size(reference->schema); i++)
+		if (strcmp(json_get_text(json_array_get(reference->schema, i), "name"), column) == 0)
 			return true;
 	return false;
 }
 
+/* A row that was carried over, or has come back after it was, is not revised by that: the mark is no compared column. */
 struct strings run_compared_columns(struct run *run, const struct reference *reference)
 {
 	struct strings columns = {0};
 	for (size_t i = 0; i < run->batch->column_count; i++) {
 		const struct batch_column *column = &run->batch->columns[i];
-		if (!column->partition && !column->key && reference_has(reference, column->name))
+		if (!column->partition && !column->key && reference_has(reference, column->name) && strcmp(column->name, CARRIED_COLUMN) != 0)
 			strings_add(run->arena, &columns, column->name);
 	}
 	return columns;
 }
 
+static const char *type_in_batch(const struct run *run, const char *name)
+{
+	for (size_t i = 0; i < run->batch->column_count; i++)
+		if (strcmp(run->batch->columns[i].name, name) == 0)
+			return run->batch->columns[i].type;
+	return "VARCHAR";
+}
+
 /* A geometry of Parquet's own type is brought into the form that the batch has. */
-const char *run_reference_table(struct run *run, const struct reference *reference)
+static const char *file_table(struct run *run, const struct reference *reference)
 {
 	struct arena *arena = run->arena;
 	const char *table = arena_printf(arena, "read_parquet(%s, hive_partitioning=false)", sql_text(arena, reference->file));
@@ -44,6 +47,28 @@ const char *run_reference_table(struct run *run, const struct reference *referen
 	if (!geo || !text_starts(geo, "{\"version\":\"2."))
 		return table;
 	return arena_printf(arena, "(SELECT * REPLACE (CAST(st_asbinary(%s) AS BLOB) AS %s) FROM %s)", name, name, table);
+}
+
+/* Partition columns come from the path: the file has them or not (`partition_columns: path`), whatever the spec says today. */
+const char *run_reference_table(struct run *run, const struct reference *reference)
+{
+	struct arena *arena = run->arena;
+	const struct strings *partition = &run->spec->partition;
+	const char *file = file_table(run, reference);
+	struct text names = text_on(arena), values = text_on(arena);
+	for (size_t i = 0; i < partition->count && reference->values; i++) {
+		text_addf(&names, "%s%s", i ? ", " : "", sql_text(arena, partition->at[i]));
+		text_addf(&values, ", CAST(%s AS %s) AS %s", sql_text(arena, reference->values[i]), type_in_batch(run, partition->at[i]),
+		          sql_name(arena, partition->at[i]));
+	}
+	if (!names.length)
+		return file;
+	return arena_printf(arena, "(SELECT COLUMNS(lambda c: c NOT IN (%s))%s FROM %s)", names.at, values.at, file);
+}
+
+const char *run_own_rows(struct run *run, const struct run_part *part)
+{
+	return arena_printf(run->arena, "(SELECT * FROM batch WHERE %s AND _rc_src >= 0)", part->part.batch_part->where);
 }
 
 static const char *differs(struct arena *arena, const char *column)
@@ -83,7 +108,7 @@ recloser_status run_count_keys(struct run *run, struct run_part *part, recloser_
 /* The whole last row as JSON, bytes left out. */
 static const char *last_row_json(struct run *run, const struct reference *reference)
 {
-	const json_t *schema = schema_of(reference);
+	const json_t *schema = reference->schema;
 	struct text out = text_on(run->arena);
 	text_add(&out, "json_object(");
 	bool first = true;
@@ -99,86 +124,106 @@ static const char *last_row_json(struct run *run, const struct reference *refere
 	return out.at;
 }
 
-/* The value of an identity field of a gone row: from the file, or from the path where it is a partition column. */
-static const char *identity_value(struct run *run, const struct run_part *part, const char *column)
+/* The columns of the list are fixed; an identity field of one of their names, in any case, gets an underscore. */
+static const char *listed_as(struct run *run, const char *column)
 {
-	const struct strings *partition = &run->spec->partition;
-	for (size_t p = 0; p < partition->count; p++)
-		if (strcmp(partition->at[p], column) == 0)
-			return sql_text(run->arena, part->reference->values ? part->reference->values[p] : NULL);
-	return arena_printf(run->arena, "CAST(l.%s AS VARCHAR)", sql_name(run->arena, column));
+	static const char *const taken[] = {"partition", "last_seq", "row", "_rc_in", "_rc_series"};
+	bool clash = text_equal_nocase(column, run->spec->key_column);
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+		clash |= text_equal_nocase(column, taken[i]);
+	return sql_name(run->arena, clash ? arena_printf(run->arena, "%s_", column) : column);
+}
+
+/* Identity fields that the list shows: no expressions, no geometry (its bytes are nothing to read), and what the version has. */
+static struct strings listed_identity(struct run *run)
+{
+	const struct spec *spec = run->spec;
+	struct strings columns = {0};
+	for (size_t i = 0; i < spec->identity_count; i++) {
+		const char *column = spec->identity[i].column;
+		if (column && strcmp(column, spec->geometry.column) != 0)
+			strings_add(run->arena, &columns, column);
+	}
+	return columns;
+}
+
+static const char *series_value(struct run *run, const struct run_part *part)
+{
+	const struct spec *spec = run->spec;
+	for (size_t p = 0; p < spec->partition.count && spec->series; p++)
+		if (strcmp(spec->partition.at[p], spec->series) == 0)
+			return sql_text(run->arena, part->part.batch_part->values[p]);
+	return "NULL";
+}
+
+static recloser_status make_list(struct run *run, const struct strings *identity, recloser_error *error)
+{
+	struct text names = text_on(run->arena);
+	for (size_t i = 0; i < identity->count; i++)
+		text_addf(&names, ", %s VARCHAR", listed_as(run, identity->at[i]));
+	return engine_runf(run->engine, "make the list of disappeared rows", error,
+	    "CREATE TABLE IF NOT EXISTS disappeared (\"partition\" VARCHAR, %s VARCHAR%s, last_seq BIGINT, \"row\" VARCHAR, _rc_in VARCHAR, _rc_series VARCHAR)",
+	    sql_name(run->arena, run->spec->key_column), names.at);
 }
 
 recloser_status run_list_gone(struct run *run, struct run_part *part, recloser_error *error)
 {
 	struct arena *arena = run->arena;
-	const struct spec *spec = run->spec;
-	struct text fields = text_on(arena), names = text_on(arena);
-	for (size_t i = 0; i < spec->identity_count; i++) {
-		const char *column = spec->identity[i].column;
-		if (!column || strcmp(column, spec->geometry.column) == 0)
-			continue;
-		text_addf(&fields, ", %s", identity_value(run, part, column));
-		text_addf(&names, ", %s VARCHAR", sql_name(arena, column));
+	struct strings identity = listed_identity(run);
+	struct text fields = text_on(arena);
+	for (size_t i = 0; i < identity.count; i++) {
+		bool known = reference_has(part->reference, identity.at[i]) || strings_has(&run->spec->partition, identity.at[i]);
+		text_addf(&fields, ", %s", known ? arena_printf(arena, "CAST(l.%s AS VARCHAR)", sql_name(arena, identity.at[i])) : "NULL");
 	}
-	const char *key = sql_name(arena, spec->key_column);
-	RC_TRY(engine_runf(run->engine, "make the list of disappeared rows", error,
-	    "CREATE TABLE IF NOT EXISTS disappeared (\"partition\" VARCHAR, %s VARCHAR%s, last_seq BIGINT, \"row\" VARCHAR, _rc_in VARCHAR)", key,
-	    names.at));
+	const char *key = sql_name(arena, run->spec->key_column);
+	RC_TRY(make_list(run, &identity, error));
 	return engine_runf(run->engine, "list disappeared rows", error,
-	    "INSERT INTO disappeared SELECT %s, l.%s%s, %" PRId64 ", CAST(%s AS VARCHAR), %s FROM %s l"
+	    "INSERT INTO disappeared SELECT %s, l.%s%s, %" PRId64 ", CAST(%s AS VARCHAR), %s, %s FROM %s l"
 	    " ANTI JOIN (SELECT %s FROM batch WHERE %s) b ON l.%s = b.%s ORDER BY 2",
 	    sql_text(arena, part->reference->path), key, fields.at, part->reference->record->seq, last_row_json(run, part->reference),
-	    sql_text(arena, part->part.batch_part->path), run_reference_table(run, part->reference), key, part->part.batch_part->where, key, key);
+	    sql_text(arena, part->part.batch_part->path), series_value(run, part), run_reference_table(run, part->reference), key,
+	    part->part.batch_part->where, key, key);
+}
+
+/* The first few, by their identity fields where those are to be read, else by the key: "Q1, Q2, Q7, ..." */
+recloser_status run_name_gone(struct run *run, const struct run_part *part, const char **out, recloser_error *error)
+{
+	enum { NAMED = 3 };
+	struct arena *arena = run->arena;
+	struct strings identity = listed_identity(run);
+	struct text fields = text_on(arena), names = text_on(arena);
+	for (size_t i = 0; i < identity.count; i++)
+		if (!strings_has(&run->spec->partition, identity.at[i]))
+			text_addf(&fields, ", %s", listed_as(run, identity.at[i]));
+	const char *name = fields.length ? arena_printf(arena, "concat_ws(' '%s)", fields.at) : sql_name(arena, run->spec->key_column);
+	struct rows rows;
+	RC_TRY(engine_query(run->engine, arena, "name disappeared keys", arena_printf(arena,
+	    "SELECT %s FROM disappeared WHERE _rc_in = %s ORDER BY 1 LIMIT %d", name, sql_text(arena, part->part.batch_part->path), NAMED), &rows, error));
+	for (size_t i = 0; i < rows.row_count; i++)
+		text_addf(&names, "%s%s", i ? ", " : "", rows_at(&rows, i, 0));
+	if (part->gone > rows.row_count)
+		text_add(&names, ", ...");
+	*out = names.at;
+	return RECLOSER_OK;
+}
+
+/* Before a partition is looked at again: what was listed against a version that is not live any more. */
+recloser_status run_forget_gone(struct run *run, const struct run_part *part, recloser_error *error)
+{
+	if (part->gone == 0)
+		return RECLOSER_OK;
+	run->disappeared -= part->gone;
+	return engine_runf(run->engine, "forget what was listed", error, "DELETE FROM disappeared WHERE _rc_in = %s",
+	                   sql_text(run->arena, part->part.batch_part->path));
 }
 
 recloser_status run_write_disappeared(struct run *run, recloser_error *error)
 {
-	if (run->disappeared == 0)
+	if (run->disappeared == 0 && !run->disappeared_path)
 		return RECLOSER_OK;
 	const char *staged = arena_printf(run->arena, "%s/disappeared.pq", staging_directory(run->staging));
 	RC_TRY(engine_runf(run->engine, "write the list of disappeared rows", error,
-	    "COPY (SELECT * EXCLUDE (_rc_in) FROM disappeared ORDER BY 1, 2) TO %s (FORMAT parquet, COMPRESSION zstd)", sql_text(run->arena, staged)));
+	    "COPY (SELECT * EXCLUDE (_rc_in, _rc_series) FROM disappeared ORDER BY 1, 2) TO %s (FORMAT parquet, COMPRESSION zstd)", sql_text(run->arena, staged)));
 	run->disappeared_path = arena_printf(run->arena, "disappeared/%s.pq", run->id);
 	return control_adopt(run->dataset, run->arena, staged, run->disappeared_path, error);
-}
-
-/* `disappeared: carry`: rows that the source no longer has are kept from the live version, marked. They are put into the batch
- * before its content is looked at, so that everything after treats them as rows of this version. */
-recloser_status run_carry(struct run *run, const struct batch_part *part, const struct reference *reference, uint64_t *carried,
-                          recloser_error *error)
-{
-	struct arena *arena = run->arena;
-	struct text columns = text_on(arena), values = text_on(arena);
-	const char *key = sql_name(arena, run->spec->key_column);
-	for (size_t i = 0; i < run->batch->column_count; i++) {
-		const struct batch_column *column = &run->batch->columns[i];
-		const char *name = sql_name(arena, column->name), *value = NULL;
-		for (size_t p = 0; p < run->spec->partition.count; p++)
-			if (strcmp(run->spec->partition.at[p], column->name) == 0)
-				value = arena_printf(arena, "CAST(%s AS %s)", sql_text(arena, part->values[p]), column->type);
-		if (strcmp(column->name, CARRIED_COLUMN) == 0)
-			value = "TRUE";
-		else if (!value && reference_has(reference, column->name))
-			value = arena_printf(arena, "l.%s", name);
-		if (!value)
-			continue;
-		text_addf(&columns, ", %s", name);
-		text_addf(&values, ", %s", value);
-	}
-	for (size_t i = 0; i < run->spec->identity_count; i++)
-		if (run->spec->identity[i].sql) {
-			text_addf(&columns, ", _rc_i%zu", i);
-			text_addf(&values, ", (%s)", run->spec->identity[i].sql);
-		}
-	if (part->number >= 0) {
-		text_add(&columns, ", _rc_part");
-		text_addf(&values, ", %" PRId64, part->number);
-	}
-	struct rows rows;
-	RC_TRY(engine_query(run->engine, arena, "carry rows over", arena_printf(arena,
-	    "INSERT INTO batch (_rc_src, _rc_row%s) SELECT -1, 0%s FROM %s l ANTI JOIN (SELECT %s FROM batch WHERE %s) b ON l.%s = b.%s",
-	    columns.at, values.at, run_reference_table(run, reference), key, part->where, key, key), &rows, error));
-	*carried = (uint64_t)rows_int(&rows, 0, 0);
-	return RECLOSER_OK;
 }

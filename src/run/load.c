@@ -71,6 +71,8 @@ static recloser_status archive_sources(struct run *run, recloser_error *error)
 static recloser_status steps(struct run *run, recloser_error *error)
 {
 	RC_TRY(open_dataset(run, error));                      /* 1 */
+	RC_TRY(run_check_accept(run, error));
+	RC_TRY(run_check_backfill(run, error));
 	RC_TRY(run_inputs(run, error));                        /* 2 */
 	RC_TRY(run_recall(run, error));
 	if (run->repeated)
@@ -86,6 +88,8 @@ static recloser_status steps(struct run *run, recloser_error *error)
 		RC_TRY(archive_sources(run, error));
 	if (anything_to_write(run) || run->batch->quarantined)
 		RC_TRY(run_commit(run, error));                    /* 8 */
+	else
+		RC_TRY(run_write_disappeared(run, error));         /* held: what is gone is what one has to look at */
 	return RECLOSER_OK;
 }
 

@@ -34,7 +34,15 @@ static json_t *words(struct arena *arena, const char *const *at, size_t count)
 	return array;
 }
 
-static const char *fingerprint_of(struct run *run)
+static const char *digest_of(struct arena *arena, const json_t *all)
+{
+	char *hex = arena_alloc(arena, SHA256_HEX);
+	const char *text = json_compact(arena, all);
+	sha256_of(text, strlen(text), hex);
+	return hex;
+}
+
+static void take_fingerprints(struct run *run)
 {
 	struct arena *arena = run->arena;
 	const recloser_load_options *options = run->options;
@@ -55,16 +63,14 @@ static const char *fingerprint_of(struct run *run)
 	for (size_t i = 0; i < options->setting_count; i++)
 		json_add_text(arena, settings, arena_printf(arena, "%s=%s", options->settings[i].column, options->settings[i].value));
 	json_put(arena, all, "settings", settings);
+	if (run->lookup)
+		json_put_text(arena, all, "lookup", run->lookup->sha256);
+	run->attempt = digest_of(arena, all);
 	json_put(arena, all, "only", words(arena, options->only, options->only_count));
 	json_put(arena, all, "accept", words(arena, options->accept, options->accept_count));
 	json_put_text(arena, all, "from", options->backfill_from);
 	json_put_text(arena, all, "to", options->backfill_to);
-	if (run->lookup)
-		json_put_text(arena, all, "lookup", run->lookup->sha256);
-	char *hex = arena_alloc(arena, SHA256_HEX);
-	const char *text = json_compact(arena, all);
-	sha256_of(text, strlen(text), hex);
-	return hex;
+	run->fingerprint = digest_of(arena, all);
 }
 
 static recloser_status read_json(struct run *run, const char *relative, json_t **out, recloser_error *error)
@@ -99,7 +105,7 @@ static recloser_status still_live(struct run *run, const json_t *report, bool *o
 
 recloser_status run_recall(struct run *run, recloser_error *error)
 {
-	run->fingerprint = fingerprint_of(run);
+	take_fingerprints(run);
 	if (run->options->force || run->options->dry_run)
 		return RECLOSER_OK;
 	json_t *index, *report;

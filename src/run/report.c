@@ -29,6 +29,7 @@ static void add_up(struct run *run, bool wrote)
 	const struct batch *batch = run->batch;
 	run->rows_written = run->rows_unchanged = run->held = run->frozen = 0;
 	if (!wrote) {
+		run->carried = 0; /* they are where they were */
 		run->held = batch ? batch->rows_in - batch->superseded - batch->collapsed - batch->filtered - batch->quarantined : 0;
 		return;
 	}
@@ -80,6 +81,10 @@ static json_t *part_json(struct run *run, const struct run_part *part)
 	json_put_text(arena, json, "sha256", wrote ? p->sha256 : part->base ? part->base->sha256 : NULL);
 	json_put_int(arena, json, "bytes", wrote ? (int64_t)p->bytes : part->base ? (int64_t)part->base->bytes : 0);
 	json_put_text(arena, json, "content_fingerprint", p->content.fingerprint);
+	if (part->totals)
+		json_put(arena, json, "totals", part->totals);
+	if (part->guards)
+		json_put(arena, json, "guards", part->guards);
 	if (part->held_by)
 		json_put_text(arena, json, "held_by", part->held_by);
 	return json;

@@ -19,6 +19,7 @@ struct reference {
 	const char **values;
 	const char *file;          /* readable by the engine */
 	struct record *record;
+	const json_t *schema;      /* its columns, [{name, type}] */
 	bool own;                  /* the live version of the same partition; false: the partition before it in the series */
 };
 
@@ -33,6 +34,9 @@ struct run_part {
 	uint64_t gone, fresh, revised; /* keys against the reference */
 	uint64_t carried;          /* rows kept from the live version by `disappeared: carry` */
 	json_t *changed;           /* how often each column changed; NULL: nothing was compared */
+	json_t *totals;            /* {column: {now, before}}; NULL: none are declared */
+	json_t *guards;            /* [{guard, did, what}]: what the guards had to say; NULL: nothing */
+	struct strings accepted;   /* guards that would have held or refused it and were let pass */
 	int64_t seq;
 };
 
@@ -48,6 +52,7 @@ struct run {
 	size_t input_count;
 	const struct input *lookup; /* the reference layer of `geometry: {from: {lookup: ...}}`, or NULL */
 	const char *fingerprint;   /* of everything that decides what this run does */
+	const char *attempt;       /* the same without --accept, --only and --backfill: retries of one load share it */
 	struct staging *staging;
 	struct engine *engine;
 	struct layout_context context;
@@ -60,6 +65,7 @@ struct run {
 	struct strings ledger;     /* the partitions that have a record; read when first asked for */
 	bool ledger_known;
 	const char *window_start;  /* first day of the freshness window, NULL: none */
+	bool attempt_known;        /* the time of the first attempt stands under attempts/ */
 	uint64_t held, frozen, disappeared, moved, carried;
 	uint64_t rows_written, rows_unchanged;
 	const char *quarantine_path, *disappeared_path; /* relative to the control directory, or NULL */
@@ -78,27 +84,38 @@ recloser_status run_read(struct run *run, recloser_error *error) RC_CHECKED;
 /* compare.c: the live versions, and what becomes of each partition against them. */
 recloser_status run_compare(struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_compare_part(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
+recloser_status run_locate(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
+recloser_status run_own_reference(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
 /* keys.c: keys against the reference. */
 bool reference_has(const struct reference *reference, const char *column);
 struct strings run_compared_columns(struct run *run, const struct reference *reference);
 const char *run_reference_table(struct run *run, const struct reference *reference); /* SQL */
+const char *run_own_rows(struct run *run, const struct run_part *part); /* SQL: its rows in the batch, none carried over */
 recloser_status run_count_keys(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
 recloser_status run_list_gone(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
+recloser_status run_name_gone(struct run *run, const struct run_part *part, const char **out, recloser_error *error) RC_CHECKED;
+recloser_status run_forget_gone(struct run *run, const struct run_part *part, recloser_error *error) RC_CHECKED;
 recloser_status run_write_disappeared(struct run *run, recloser_error *error) RC_CHECKED;
-recloser_status run_carry(struct run *run, const struct batch_part *part, const struct reference *reference, uint64_t *carried,
-                          recloser_error *error) RC_CHECKED;
+/* carry.c: `disappeared: carry`. */
+recloser_status run_carry(struct run *run, recloser_error *error) RC_CHECKED;
 /* guards.c: policies on what was counted. */
 void run_warn(struct run *run, const char *text);
+recloser_status run_check_accept(const struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_guard_part(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
+/* moves.c: keys that are now in another partition. */
 recloser_status run_guard_moves(struct run *run, recloser_error *error) RC_CHECKED;
+recloser_status run_apply_policy(struct run *run, struct run_part *part, const char *name, enum policy policy, const char *what,
+                                 recloser_error *error) RC_CHECKED;
 /* series.c: the partition before, and those that the source no longer mentions. */
 recloser_status run_find_before(struct run *run, const struct batch_part *part, const char **path, const char ***values,
                                 recloser_error *error) RC_CHECKED;
 recloser_status run_find_absent(struct run *run, recloser_error *error) RC_CHECKED;
 /* window.c: freshness. */
+recloser_status run_check_backfill(const struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_open_window(struct run *run, recloser_error *error) RC_CHECKED;
+recloser_status run_note_attempt(struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_close_window(struct run *run, recloser_error *error) RC_CHECKED;
-bool run_is_frozen(const struct run *run, const struct run_part *part);
+bool run_is_frozen(struct run *run, const struct run_part *part);
 /* stage.c */
 recloser_status run_stage(struct run *run, recloser_error *error) RC_CHECKED;
 /* decide.c */

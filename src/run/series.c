@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hive.h"
+#include "base/json.h"
 #include "run/run.h"
 
 static size_t column_at(const struct strings *columns, const char *name)
@@ -21,6 +22,40 @@ static recloser_status live_list(struct run *run, recloser_error *error)
 	return ledger_partitions(run->dataset, run->arena, &run->ledger, error);
 }
 
+/* Numbers follow each other as numbers, whatever their digits: week 9 comes before week 10. */
+static int in_order(const char *a, const char *b)
+{
+	size_t digits_a = strspn(a, "0123456789"), digits_b = strspn(b, "0123456789");
+	if (digits_a && digits_b && !a[digits_a] && !b[digits_b]) {
+		a += strspn(a, "0");
+		b += strspn(b, "0");
+		size_t length_a = strlen(a), length_b = strlen(b);
+		if (length_a != length_b)
+			return length_a < length_b ? -1 : 1;
+	}
+	return strcmp(a, b);
+}
+
+static bool same_but(const struct strings *columns, size_t series, const char **one, const char **other)
+{
+	for (size_t c = 0; c < columns->count; c++)
+		if (c != series && strcmp(one[c], other[c]) != 0)
+			return false;
+	return true;
+}
+
+/* Does this very load bring a partition between the two? Then it is that one that comes before, and it has no live version. */
+static bool has_between(const struct run *run, size_t series, const char **from, const char **to)
+{
+	for (size_t i = 0; i < run->batch->part_count; i++) {
+		const char **values = run->batch->parts[i].values;
+		if (same_but(&run->spec->partition, series, values, to) && in_order(values[series], from[series]) > 0
+		    && in_order(values[series], to[series]) < 0)
+			return true;
+	}
+	return false;
+}
+
 /* The partition that differs only in the series column and stands nearest before this one: July's reference is June. */
 recloser_status run_find_before(struct run *run, const struct batch_part *part, const char **path, const char ***values, recloser_error *error)
 {
@@ -33,48 +68,157 @@ recloser_status run_find_before(struct run *run, const struct batch_part *part, 
 	const char *best = NULL;
 	for (size_t i = 0; i < run->ledger.count && series < columns->count; i++) {
 		const char **other = partition_values(run->arena, columns, run->ledger.at[i]);
-		bool same = other != NULL;
-		for (size_t c = 0; same && c < columns->count; c++)
-			same = c == series || strcmp(other[c], part->values[c]) == 0;
-		if (!same || strcmp(other[series], part->values[series]) >= 0 || (best && strcmp(other[series], best) <= 0))
+		if (!other || !same_but(columns, series, other, part->values) || in_order(other[series], part->values[series]) >= 0
+		    || (best && in_order(other[series], best) <= 0))
 			continue;
 		best = other[series];
 		*path = run->ledger.at[i];
 		*values = other;
 	}
+	if (best && has_between(run, series, *values, part->values))
+		*path = NULL;
 	return RECLOSER_OK;
 }
 
-/* The scope of a load: the partition columns that have one value in all of it. A live partition inside the scope that the load
- * does not mention is absent; outside it (another month, another publisher) nothing follows. */
+/* ---- absent ---- */
+
+/* What a load speaks for. */
+struct scope {
+	bool *fixed;          /* the partition columns that have one value in all of it */
+	const char **values;  /* these values, in their places */
+	size_t series;        /* the series column, or columns->count */
+	json_t *together;     /* where the columns alone don't tell: the partitions of the run before; else NULL */
+};
+
+/* The run that made the newest of the versions that this load is compared with: what came together with them then. */
+static recloser_status run_before(struct run *run, json_t **partitions, recloser_error *error)
+{
+	const struct record *newest = NULL;
+	char *bytes = NULL;
+	size_t count;
+	json_t *report;
+	*partitions = NULL;
+	for (size_t i = 0; i < run->part_count; i++) {
+		const struct run_part *part = &run->parts[i];
+		const struct record *record = part->base ? part->base : part->reference ? part->reference->record : NULL;
+		if (record && record->run && record->loaded_at && (!newest || strcmp(record->loaded_at, newest->loaded_at) > 0))
+			newest = record;
+	}
+	if (!newest)
+		return RECLOSER_OK;
+	const char *name = arena_printf(run->arena, "runs/%s.json", newest->run);
+	RC_TRY(control_read(run->dataset, run->arena, name, &bytes, &count, error));
+	if (!bytes)
+		return RECLOSER_OK;
+	RC_TRY(json_parse(run->arena, bytes, count, name, &report, error));
+	if (json_array_size(json_object_get(report, "sources")) <= run->input_count) /* half of its files now: half of its partitions */
+		*partitions = json_object_get(report, "partitions");
+	return RECLOSER_OK;
+}
+
+/* A load of one state may be all that there is for one state, or a file of all states in which only one is left. Then only
+ * what came in one run with it before is missed, in the same month and of the same publisher. */
+static recloser_status find_scope(struct run *run, struct scope *scope, recloser_error *error)
+{
+	const struct strings *columns = &run->spec->partition;
+	const struct spec *spec = run->spec;
+	size_t fixed = 0;
+	*scope = (struct scope){.fixed = arena_array(run->arena, columns->count, sizeof *scope->fixed), .series = columns->count,
+	                        .values = run->parts[0].part.batch_part->values};
+	for (size_t c = 0; c < columns->count; c++) {
+		scope->fixed[c] = true;
+		for (size_t i = 1; i < run->part_count; i++)
+			scope->fixed[c] &= strcmp(run->parts[i].part.batch_part->values[c], scope->values[c]) == 0;
+		fixed += scope->fixed[c];
+	}
+	if (spec->series)
+		scope->series = column_at(columns, spec->series);
+	if (fixed != 0 && fixed != columns->count)
+		return RECLOSER_OK;
+	for (size_t c = 0; c < columns->count && fixed; c++)
+		scope->fixed[c] = c == scope->series || (spec->publisher_column && strcmp(columns->at[c], spec->publisher_column) == 0)
+			|| (spec->freshness.column && strcmp(columns->at[c], spec->freshness.column) == 0);
+	RC_TRY(run_before(run, &scope->together, error));
+	if (!scope->together)
+		scope->together = json_new_array(run->arena);
+	return RECLOSER_OK;
+}
+
+static bool inside(const struct strings *columns, const struct scope *scope, const char **values, bool any_series)
+{
+	for (size_t c = 0; c < columns->count; c++)
+		if (scope->fixed[c] && !(any_series && c == scope->series) && strcmp(values[c], scope->values[c]) != 0)
+			return false;
+	return true;
+}
+
+static bool came_together(const struct scope *scope, const char *path)
+{
+	for (size_t i = 0; i < json_array_size(scope->together); i++) {
+		const char *partition = json_get_text(json_array_get(scope->together, i), "partition");
+		if (partition && strcmp(partition, path) == 0)
+			return true;
+	}
+	return !scope->together;
+}
+
+static bool in_load(const struct run *run, const char *path)
+{
+	size_t low = 0, high = run->part_count; /* sorted by the bytes of the path */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(run->parts[middle].part.batch_part->path, path);
+		if (order == 0)
+			return true;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/* Where this month is new as a whole, a state of the month before that has no part in it is absent as well. */
+static void find_without_successor(struct run *run, const struct scope *scope, const char ***live)
+{
+	const struct strings *columns = &run->spec->partition;
+	const char *before = NULL;
+	for (size_t k = 0; k < run->ledger.count; k++)
+		if (live[k] && inside(columns, scope, live[k], true) && in_order(live[k][scope->series], scope->values[scope->series]) < 0
+		    && (!before || in_order(live[k][scope->series], before) > 0))
+			before = live[k][scope->series];
+	for (size_t k = 0; k < run->ledger.count && before; k++) {
+		if (!live[k] || strcmp(live[k][scope->series], before) != 0 || !inside(columns, scope, live[k], true)
+		    || !came_together(scope, run->ledger.at[k]))
+			continue;
+		const char **values = arena_array(run->arena, columns->count, sizeof *values);
+		for (size_t c = 0; c < columns->count; c++)
+			values[c] = c == scope->series ? scope->values[c] : live[k][c];
+		const char *successor = partition_path(run->arena, columns, values);
+		if (!in_load(run, successor) && !strings_has(&run->ledger, successor))
+			strings_add(run->arena, &run->absent, run->ledger.at[k]);
+	}
+}
+
+/* A live partition inside the scope of a load that the load does not mention is absent; outside it (another month, another
+ * publisher) nothing follows. */
 recloser_status run_find_absent(struct run *run, recloser_error *error)
 {
 	const struct strings *columns = &run->spec->partition;
+	struct scope scope;
 	if (run->part_count == 0 || columns->count == 0 || !run->dataset->config || run->options->only_count)
 		return RECLOSER_OK;
-	bool *scope = arena_array(run->arena, columns->count, sizeof *scope), any = false, all = true;
-	for (size_t c = 0; c < columns->count; c++) {
-		scope[c] = true;
-		for (size_t i = 1; i < run->part_count; i++)
-			scope[c] &= strcmp(run->parts[i].part.batch_part->values[c], run->parts[0].part.batch_part->values[c]) == 0;
-		any |= scope[c];
-		all &= scope[c];
-	}
-	if (!any || all)
+	RC_TRY(find_scope(run, &scope, error));
+	if (scope.together && json_array_size(scope.together) == 0)
 		return RECLOSER_OK;
 	RC_TRY(live_list(run, error));
-	size_t next = 0; /* both lists are sorted by the bytes of the path */
+	const char ***live = arena_array(run->arena, run->ledger.count + 1, sizeof *live);
 	for (size_t k = 0; k < run->ledger.count; k++) {
-		while (next < run->part_count && strcmp(run->parts[next].part.batch_part->path, run->ledger.at[k]) < 0)
-			next++;
-		if (next < run->part_count && strcmp(run->parts[next].part.batch_part->path, run->ledger.at[k]) == 0)
-			continue;
-		const char **values = partition_values(run->arena, columns, run->ledger.at[k]);
-		bool inside = values != NULL;
-		for (size_t c = 0; inside && c < columns->count; c++)
-			inside = !scope[c] || strcmp(values[c], run->parts[0].part.batch_part->values[c]) == 0;
-		if (inside)
+		live[k] = partition_values(run->arena, columns, run->ledger.at[k]);
+		if (live[k] && inside(columns, &scope, live[k], false) && !in_load(run, run->ledger.at[k]) && came_together(&scope, run->ledger.at[k]))
 			strings_add(run->arena, &run->absent, run->ledger.at[k]);
 	}
+	if (scope.series < columns->count && scope.fixed[scope.series])
+		find_without_successor(run, &scope, live);
 	return RECLOSER_OK;
 }

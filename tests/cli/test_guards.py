@@ -1,0 +1,629 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guards of a load, each policy of each: what it says, what becomes of the partition, how --accept lets it pass once, and
+that report and record tell of it. docs/guards.md is what these tests hold true."""
+import json
+import time
+
+from loading import spec_text
+from support import HELD, OK, REFUSED, USAGE, main, recloser
+from loading import Loading
+
+PLAIN = {"key": "{identity: [id]}", "partition": "[state]", "revision": None, "geometry": None}
+TX = "state=TX"
+
+
+def rows(header, *lines):
+    return "\n".join([header, *lines]) + "\n"
+
+
+def queue(*projects, state="TX"):
+    """Projects as (id, capacity[, status]) of one state."""
+    return rows("id,state,capacity,status", *(f"{p[0]},{state},{p[1]},{p[2] if len(p) > 2 else 'active'}" for p in projects))
+
+
+class Guards(Loading):
+    columns = {"capacity": "{type: double}"}
+
+    def plain(self, name="spec.yaml", **fields):
+        return self.queue_spec({**self.columns, **fields.pop("columns", {})}, name=name, **{**PLAIN, **fields})
+
+    def first(self, spec, text, name="one.csv"):
+        return self.load(spec, self.write(name, text))
+
+    def part(self, report, path=TX):
+        return next(p for p in report["partitions"] if p["partition"] == path)
+
+    def ids(self, path=TX):
+        return [i for i, in self.table(path, "id", "id")]
+
+    def run_report(self, report):
+        return json.loads((self.control / "runs" / f"{report['run']}.json").read_text())
+
+    def assert_did(self, report, guard, did, path=TX):
+        """What the guard did to the partition stands in the report, in the run's file, and, if it went live, in the record."""
+        entries = [e for e in self.part(report, path).get("guards", []) if e["guard"] == guard]
+        self.assertEqual([e["did"] for e in entries], [did], self.part(report, path))
+        stored = self.part(self.run_report(report), path)
+        self.assertEqual([e["did"] for e in stored["guards"] if e["guard"] == guard], [did])
+        self.assertTrue(any(entries[0]["what"] in w for w in report["warnings"]), report["warnings"])
+        if did == "held":
+            self.assertEqual(self.part(report, path)["held_by"], guard)
+            return entries[0]["what"]
+        record = self.ledger(path)[-1]
+        self.assertEqual([e["did"] for e in record["guards"] if e["guard"] == guard], [did])
+        accepted = [guard] if did == "accepted" else []
+        self.assertEqual([a for a in record.get("accepted", []) if a == guard], accepted)
+        self.assertEqual([a for a in report["accepted"] if a == guard], accepted)
+        return entries[0]["what"]
+
+    def four_policies(self, policy_spec, guard, one, two, words):
+        """The same two publications under allow, warn, hold and refuse; the last two let pass by --accept."""
+        for policy in ("allow", "warn", "hold", "refuse"):
+            with self.subTest(policy=policy):
+                self.lake = f"lake_{policy}"
+                spec = policy_spec(policy, root=self.lake)
+                self.first(spec, one)
+                second = self.write("two.csv", two)
+                if policy in ("allow", "warn"):
+                    report = self.load(spec, second)
+                    self.assertEqual(self.part(report)["outcome"], "replaced")
+                    if policy == "warn":
+                        self.assertIn(words, self.assert_did(report, guard, "warned"))
+                    else:
+                        self.assertFalse([w for w in report["warnings"] if words in w])
+                        self.assertNotIn("guards", self.part(report))
+                    continue
+                if policy == "hold":
+                    before = self.tree(f"{self.lake}/queue")
+                    report = self.load(spec, second, code=HELD)
+                    self.assertEqual(report["outcome"], "held")
+                    self.assertEqual(self.part(report)["outcome"], "held")
+                    self.assertEqual(report["held"], report["rows_in"])
+                    self.assertIn(words, self.assert_did(report, guard, "held"))
+                    self.assertIn(f"--accept {guard}", "\n".join(report["warnings"]))
+                    self.assertEqual(self.tree(f"{self.lake}/queue"), before)
+                    again = self.load(spec, second, code=HELD)  # not taken for unchanged
+                    self.assertEqual(again["held"], report["held"])
+                else:
+                    error = self.refused(spec, second, said=(words, f"--accept {guard}", TX))
+                    self.assertEqual(error["code"], f"guard.{guard}")
+                report = self.load(spec, second, "--accept", guard)
+                self.assertEqual(self.part(report)["outcome"], "replaced")
+                self.assertIn(words, self.assert_did(report, guard, "accepted"))
+                self.assertEqual(self.load(spec, second, "--accept", guard)["outcome"], "unchanged")
+        self.lake = "lake"
+
+
+class Disappeared(Guards):
+    ten = queue(*((f"Q{i:02}", 10 * i) for i in range(1, 11)))
+    seven = queue(*((f"Q{i:02}", 10 * i) for i in range(1, 8)))
+
+    def test_policies(self):
+        self.four_policies(lambda policy, root: self.plain(root=root, disappeared=policy), "disappeared", self.ten, self.seven,
+                           "3 of 10 keys of the live version are gone: Q08, Q09, Q10")
+
+    def test_default_warns_at_the_first(self):
+        spec = self.plain()
+        self.first(spec, self.ten)
+        nine = self.write("nine.csv", queue(*((f"Q{i:02}", 10 * i) for i in range(1, 10))))
+        self.assertIn("1 of 10 keys", self.assert_did(self.load(spec, nine), "disappeared", "warned"))
+
+    def test_share(self):
+        """30 % are gone: at the limit it is only counted and listed, below it the policy applies."""
+        for limit, code in (("30%", OK), ("29.9%", HELD)):
+            with self.subTest(limit=limit):
+                self.lake = f"lake{limit.strip('%')}"
+                spec = self.plain(root=self.lake, disappeared=f"{{policy: hold, max: {limit}}}")
+                self.first(spec, self.ten)
+                report = self.load(spec, self.write("two.csv", self.seven), code=code)
+                self.assertEqual(report["disappeared"], 3)
+                self.assertEqual(self.gone(report, "id"), [("Q08",), ("Q09",), ("Q10",)])
+
+    def test_count(self):
+        for limit, code in ((3, OK), (2, HELD)):
+            with self.subTest(limit=limit):
+                self.lake = f"lake{limit}"
+                spec = self.plain(root=self.lake, disappeared=f"{{policy: hold, max: {limit}}}")
+                self.first(spec, self.ten)
+                self.load(spec, self.write("two.csv", self.seven), code=code)
+
+    def test_list(self):
+        """The list: partition, key, identity fields, last seq, last row."""
+        spec = self.plain(key="{identity: [state, id, row]}", partition="[state, month]", columns={"row": "{type: integer}"})
+        header = "id,state,month,row,capacity"
+        self.first(spec, rows(header, "A,TX,2026-07,1,5", "A,TX,2026-07,2,6.5", "B,TX,2026-07,1,7"))
+        self.first(spec, rows(header, "A,TX,2026-07,1,5.5", "A,TX,2026-07,2,6.5", "B,TX,2026-07,1,7"), "two.csv")
+        report = self.first(spec, rows(header, "A,TX,2026-07,1,5.5"), "three.csv")
+        found = self.query(f"SELECT * FROM read_parquet('{self.control / report['disappeared_file']}') ORDER BY 2")
+        names = [d[0] for d in self.query(f"DESCRIBE SELECT * FROM read_parquet('{self.control / report['disappeared_file']}')")]
+        self.assertEqual(names, ["partition", "asset_key", "state", "id", "row_", "last_seq", "row"])
+        self.assertEqual(sorted(r[2:6] for r in found), [("TX", "A", "2", 2), ("TX", "B", "1", 2)])
+        self.assertEqual({r[0] for r in found}, {"state=TX/month=2026-07"})
+        key = recloser("key", "TX", "A", "2").out.strip()
+        last = json.loads(next(r[6] for r in found if r[1] == key))
+        self.assertEqual(last, {"asset_key": key, "id": "A", "row": 2, "capacity": 6.5})
+
+    def test_held_lists_too(self):
+        spec = self.plain(disappeared="hold")
+        self.first(spec, self.ten)
+        report = self.load(spec, self.write("two.csv", self.seven), code=HELD)
+        self.assertEqual(self.gone(report, "id"), [("Q08",), ("Q09",), ("Q10",)])
+
+    def test_partition_columns_in_the_path_only(self):
+        spec = self.plain(key="{identity: [state, id]}", partition_columns="path")
+        self.first(spec, self.ten)
+        report = self.load(spec, self.write("two.csv", self.seven))
+        self.assertEqual(self.gone(report, "state, id"), [("TX", "Q08"), ("TX", "Q09"), ("TX", "Q10")])
+
+    def test_one_file(self):
+        spec = self.plain(partition="[]", disappeared="hold")
+        self.first(spec, self.ten)
+        report = self.load(spec, self.write("two.csv", self.seven), code=HELD)
+        self.assertEqual(self.part(report, "")["held_by"], "disappeared")
+        self.assertIn("the one partition: 3 of 10", report["warnings"][0])
+        self.load(spec, self.dir / "two.csv", "--accept", "disappeared")
+        self.assertEqual(len(self.ids("")), 7)
+
+    def test_sudden_drop(self):
+        """Case 51."""
+        case = self.case("51-sudden-drop")
+        spec = self.queue_spec(disappeared="allow")
+        self.load(spec, case / "v1.csv")
+        report = self.load(spec, case / "v2.csv")
+        partition = report["partitions"][0]["partition"]
+        self.assertEqual(len(self.table(partition)), 4)
+        self.assertEqual(self.gone(report, "queue_id"), [(f"D{i:02}",) for i in range(5, 11)])
+        self.lake = "refusing"
+        spec = self.queue_spec(root="refusing", disappeared="{policy: refuse, max: 50%}")
+        self.load(spec, case / "v1.csv")
+        self.refused(spec, case / "v2.csv", said=("6 of 10 keys", "D05, D06, D07, ..."))
+        self.assertEqual(len(self.table(partition)), 10)
+
+    def test_unknown_guard(self):
+        spec = self.plain()
+        data = self.write("one.csv", self.ten)
+        said = self.recloser("load", spec, data, "--accept", "disapeared", code=USAGE).err
+        self.assertIn('did you mean "disappeared"?', said)
+
+    def test_a_held_partition_keeps_the_others_going(self):
+        spec = self.plain(disappeared="hold")
+        self.first(spec, self.ten + queue(("N1", 1), ("N2", 2), state="NM").split("\n", 1)[1])
+        two = self.write("two.csv", self.seven + queue(("N1", 1), ("N2", 5), state="NM").split("\n", 1)[1])
+        report = self.load(spec, two, code=HELD)
+        self.assertEqual([(p["partition"], p["outcome"]) for p in report["partitions"]], [("state=NM", "replaced"), ("state=TX", "held")])
+        self.assertEqual((report["rows_in"], report["rows_written"], report["held"]), (9, 2, 7))
+        self.assertEqual(len(self.ids()), 10)
+        report = self.load(spec, two, "--accept", "disappeared")
+        self.assertEqual([(p["partition"], p["outcome"]) for p in report["partitions"]], [("state=NM", "unchanged"), ("state=TX", "replaced")])
+        self.assertEqual(report["accepted"], ["disappeared"])
+        self.assertNotIn("accepted", self.ledger("state=NM")[-1])
+
+    def test_dry_run_says_it(self):
+        spec = self.plain(disappeared="hold")
+        self.first(spec, self.ten)
+        before = self.everything()
+        report = self.recloser_json("load", spec, self.write("two.csv", self.seven), "--dry-run")
+        self.assertEqual(self.part(report)["held_by"], "disappeared")
+        self.assertEqual(self.everything(), before)
+
+
+class Carry(Guards):
+    one = queue(("A", 1), ("B", 2), ("C", 3))
+    two = queue(("A", 1), ("C", 3.5), ("D", 4))
+
+    def carried(self, path=TX):
+        return self.table(path, "id, capacity, carried", "id")
+
+    def adds_up(self, report):
+        fates = ("rows_written", "rows_unchanged", "superseded", "collapsed", "filtered", "quarantined", "held", "frozen")
+        self.assertEqual(report["rows_in"] + report["carried"], sum(report[f] for f in fates), report)
+        for part in report["partitions"]:
+            self.assertEqual(part["rows_in"] + part["carried"], part["rows"] + part["superseded"] + part["collapsed"], part)
+
+    assert_adds_up = adds_up
+
+    def test_kept_marked_and_back(self):
+        spec = self.plain(disappeared="carry")
+        self.first(spec, self.one)
+        self.assertEqual(self.carried(), [("A", 1, False), ("B", 2, False), ("C", 3, False)])
+        report = self.load(spec, self.write("two.csv", self.two))
+        self.assertEqual(self.carried(), [("A", 1, False), ("B", 2, True), ("C", 3.5, False), ("D", 4, False)])
+        self.assertEqual([report[n] for n in ("rows_in", "carried", "rows_written", "disappeared")], [3, 1, 4, 0])
+        part = self.part(report)
+        self.assertEqual([part[n] for n in ("carried", "disappeared", "new_keys", "revised", "rows")], [1, 0, 1, 1, 4])
+        self.assertEqual(part["changed"], {"capacity": 1})
+        self.assertEqual(self.ledger(TX)[-1]["carried"], 1)
+        self.recloser("verify", spec)
+        # The same again: skipped whole; read again: carried again, and equal.
+        before = self.tree("lake/queue")
+        self.assertEqual(self.load(spec, self.dir / "two.csv")["outcome"], "unchanged")
+        report = self.load(spec, self.dir / "two.csv", "--force")
+        self.assertEqual(report["outcome"], "unchanged")
+        self.assertEqual([report[n] for n in ("rows_in", "carried", "rows_unchanged")], [3, 1, 4])
+        self.assertEqual(self.tree("lake/queue"), before)
+        # The row comes back as it was, and is no revision.
+        report = self.load(spec, self.write("three.csv", queue(("A", 1), ("B", 2), ("C", 3.5), ("D", 4))))
+        self.assertEqual(self.carried()[1], ("B", 2, False))
+        self.assertEqual([self.part(report)[n] for n in ("carried", "new_keys", "revised")], [0, 0, 0])
+        self.recloser("verify", spec)
+
+    def test_text_says_it(self):
+        spec = self.plain(disappeared="carry")
+        self.first(spec, self.one)
+        said = self.recloser("load", spec, self.write("two.csv", self.two)).out
+        self.assertIn("3 in + 1 carried = 4 written", said)
+
+    def test_a_moved_row_is_not_carried(self):
+        spec = self.plain(disappeared="carry")
+        self.first(spec, self.one + queue(("X", 9), state="CA").split("\n", 1)[1])
+        report = self.load(spec, self.write("two.csv", queue(("A", 1), ("C", 3)) + queue(("X", 9), ("B", 2), state="CA").split("\n", 1)[1]))
+        self.assertEqual((self.ids(), self.ids("state=CA")), (["A", "C"], ["B", "X"]))
+        self.assertEqual((report["carried"], report["moved"]), (0, 1))
+
+    def test_the_same_key_in_two_months_is_no_move(self):
+        spec = self.plain(disappeared="carry", partition="[state, month]", series="month")
+        header = "id,state,month,capacity"
+        self.first(spec, rows(header, "A,TX,2026-06,1", "B,TX,2026-06,1", "A,TX,2026-07,1", "B,TX,2026-07,1"))
+        report = self.first(spec, rows(header, "A,TX,2026-06,2", "B,TX,2026-06,1", "A,TX,2026-07,1"), "two.csv")
+        self.assertEqual((report["carried"], report["moved"]), (1, 0))
+        self.assertEqual(self.ids("state=TX/month=2026-07"), ["A", "B"])
+
+    def test_churn_is_seen_though_all_is_carried(self):
+        spec = self.plain(disappeared="carry", key="{identity: [id, status]}")
+        self.first(spec, self.one)
+        report = self.load(spec, self.write("two.csv", queue(("A", 1, "built"), ("B", 2), ("C", 3))))
+        self.assertIn("everything but status", self.assert_did(report, "key_churn", "warned"))
+
+    def test_an_older_publication_is_seen_behind_what_was_carried(self):
+        spec = self.queue_spec({"published": "{type: date}"}, **{**PLAIN, "disappeared": "carry", "revision": "published"})
+        header = "id,state,published"
+        self.first(spec, rows(header, "A,TX,2026-07-02", "B,TX,2026-07-02"))
+        self.load(spec, self.write("old.csv", rows(header, "A,TX,2026-07-01")), code=HELD)
+        report = self.load(spec, self.write("new.csv", rows(header, "A,TX,2026-07-03")))
+        self.assertEqual(report["carried"], 1)
+        self.load(spec, self.write("old2.csv", rows(header, "A,TX,2026-07-02", "C,TX,2026-07-02")), code=HELD)
+
+    def test_expression_and_geometry_in_the_identity(self):
+        spec = self.queue_spec({"lon": "{type: double}", "lat": "{type: double}"}, revision=None, partition="[state]", disappeared="carry",
+                               key="""{identity: [{sql: "ltrim(unit, '0')"}, geometry]}""", partition_columns="path")
+        header = "unit,state,lon,lat"
+        self.first(spec, rows(header, "01,TX,-97,30", "02,TX,-98,31"))
+        report = self.first(spec, rows(header, "1,TX,-97,30"), "two.csv")
+        self.assertEqual((report["carried"], self.part(report)["revised"]), (1, 1))
+        self.assertEqual(self.table(TX, "unit, carried", "unit"), [("02", True), ("1", False)])
+        self.recloser("verify", spec)
+
+    def test_no_longer_carrying(self):
+        self.first(self.plain(disappeared="carry"), self.one)
+        self.load(self.plain(disappeared="carry"), self.write("two.csv", self.two))
+        report = self.load(self.plain(), self.dir / "two.csv")
+        self.assertEqual(self.gone(report, "id"), [("B",)])
+        self.assertEqual(self.ids(), ["A", "C", "D"])
+
+
+class Churn(Guards):
+    one = queue(("A", 1), ("B", 2), ("C", 3))
+    two = queue(("A", 1, "built"), ("B", 2), ("C", 3))
+
+    def test_policies(self):
+        self.four_policies(lambda policy, root: self.plain(root=root, key="{identity: [id, status]}", disappeared="allow", guards=f"{{key_churn: {policy}}}"),
+                           "key_churn", self.one, self.two, "1 keys are gone and have come again equal in everything but status")
+
+    def test_right_key_is_silent(self):
+        spec = self.plain()
+        self.first(spec, self.one)
+        report = self.load(spec, self.write("two.csv", self.two))
+        self.assertEqual(report["warnings"], [])
+        self.assertEqual(self.part(report)["changed"], {"status": 1})
+
+    def test_case_53(self):
+        case = self.case("53-no-key-and-mutable-key")
+        none = self.recloser("load", self.queue_spec(key="{identity: []}"), case / "v1.csv", code=USAGE)
+        self.assertFalse((self.dir / "lake").exists(), none)
+        self.lake = "b"
+        spec = self.queue_spec(root="b", key="{identity: [queue_id, status]}")
+        self.load(spec, case / "v1.csv")
+        report = self.load(spec, case / "v2.csv")
+        part = report["partitions"][0]
+        self.assertEqual([part[n] for n in ("rows", "new_keys", "disappeared")], [3, 1, 1])
+        self.assertIn("everything but status: status changes", self.assert_did(report, "key_churn", "warned", part["partition"]))
+        self.lake = "c"
+        spec = self.queue_spec(root="c")
+        self.load(spec, case / "v1.csv")
+        report = self.load(spec, case / "v2.csv")
+        part = report["partitions"][0]
+        self.assertEqual([part[n] for n in ("rows", "new_keys", "disappeared", "revised")], [3, 0, 0, 3])
+        self.assertEqual(report["warnings"], [])
+
+    def test_threshold(self):
+        """One row in five is 20 %: only above it."""
+        five = [("A", 1), ("B", 2), ("C", 3), ("D", 4), ("E", 5)]
+        spec = self.plain(key="{identity: [id, status]}", disappeared="allow")
+        self.first(spec, queue(*five))
+        self.assertEqual(self.load(spec, self.write("two.csv", queue(("A", 1, "built"), *five[1:])))["warnings"], [])
+        report = self.load(spec, self.write("three.csv", queue(("A", 1, "built"), ("B", 2, "built"), ("C", 3, "built"), *five[3:])))
+        self.assert_did(report, "key_churn", "warned")
+
+    def test_one_mutable_id(self):
+        """The source numbers its rows anew: the whole id is what changes."""
+        spec = self.plain(key="{id: id}", disappeared="allow")
+        named = "id,state,capacity,name"
+        self.first(spec, rows(named, "1,TX,5,Anson", "2,TX,6,Brady", "3,TX,7,Coleman"))
+        report = self.load(spec, self.write("two.csv", rows(named, "7,TX,5,Anson", "8,TX,6,Brady", "9,TX,7,Coleman")))
+        self.assertIn("equal in everything but id", self.assert_did(report, "key_churn", "warned"))
+
+    def test_rows_that_look_alike_prove_nothing(self):
+        """Some leave and others come that differ in nothing but the id, as do those that stay."""
+        spec = self.plain(key="{id: id}", disappeared="allow")
+        self.first(spec, queue(*((f"Q{i}", 10) for i in range(10))))
+        report = self.load(spec, self.write("two.csv", queue(*((f"Q{i}", 10) for i in range(5, 15)))))
+        self.assertEqual(report["warnings"], [])
+
+    def test_a_column_that_always_changes_hides_nothing(self):
+        spec = self.queue_spec({}, **{**PLAIN, "key": "{identity: [id, status]}", "disappeared": "allow"})
+        header = "id,state,status,asof"
+        self.first(spec, rows(header, *(f"{i},TX,active,2026-06" for i in "ABCDEFG")))
+        report = self.load(spec, self.write("two.csv", rows(header, *(f"{i},TX,{'built' if i < 'D' else 'active'},2026-07" for i in "ABCDEFG"))))
+        self.assertIn("3 keys are gone and have come again equal in everything but status", self.assert_did(report, "key_churn", "warned"))
+
+    def test_case_25(self):
+        case = self.case("25-boiler-zeros-between-years")
+        fields = {"partition": "[state]", "columns": {"published_at": "{type: timestamp}", "lon": "{type: double}", "lat": "{type: double}"}}
+        spec = self.queue_spec(key="{identity: [plant_id, unit_id]}", **fields)
+        self.load(spec, case / "y1.csv")
+        report = self.load(spec, case / "y2.csv")
+        part = report["partitions"][0]
+        self.assertEqual([part[n] for n in ("disappeared", "new_keys", "rows")], [1, 1, 2])
+        self.assertEqual(self.gone(report, "unit_id"), [("01",)])
+        self.lake = "rule"
+        spec = self.queue_spec(root="rule", key="""{identity: [plant_id, {sql: "CASE WHEN regexp_full_match(unit_id, '[0-9]+') THEN ltrim(unit_id, '0') ELSE unit_id END"}]}""", **fields)
+        self.load(spec, case / "y1.csv")
+        report = self.load(spec, case / "y2.csv")
+        part = report["partitions"][0]
+        self.assertEqual([part[n] for n in ("disappeared", "new_keys", "rows")], [0, 0, 2])
+        self.assertEqual(self.table(part["partition"], "unit_id", "unit_id"), [("1",), ("2",)])
+
+
+class Totals(Guards):
+    def totals(self, policy="hold", **fields):
+        return self.plain(totals=f"{{capacity: {{max_change: 20%, policy: {policy}}}}}", **fields)
+
+    def test_policies(self):
+        self.four_policies(lambda policy, root: self.totals(policy, root=root), "totals", queue(("A", 60), ("B", 40)), queue(("A", 60), ("B", 60.5)),
+                           "the total of capacity is 120.5, it was 100.0 in the live version: a change of 20.5 %, more than 20")
+
+    def test_at_the_limit(self):
+        for now, code in ((120, OK), (80, OK), (79.9, HELD), (120.1, HELD)):
+            with self.subTest(now=now):
+                self.lake = f"lake_{now}"
+                spec = self.totals(root=self.lake)
+                self.first(spec, queue(("A", 100)))
+                report = self.load(spec, self.write("two.csv", queue(("A", now))), code=code)
+                self.assertEqual(self.part(report)["totals"], {"capacity": {"now": now, "before": 100.0}})
+
+    def test_recorded(self):
+        spec = self.totals()
+        self.first(spec, queue(("A", 0.1), ("B", 0.2)))
+        self.assertEqual(self.ledger(TX)[-1]["totals"], {"capacity": {"now": 0.3, "before": None}})
+
+    def test_nothing_at_all(self):
+        """No value counts as 0; from 0 to anything is a change beyond any share; from nothing to 0 is none."""
+        spec = self.totals()
+        self.first(spec, queue(("A", "")))
+        self.load(spec, self.write("zero.csv", queue(("A", 0))))
+        report = self.load(spec, self.write("some.csv", queue(("A", 5))), code=HELD)
+        self.assertIn("the total of capacity is 5.0, it was 0.0 in the live version", self.assert_did(report, "totals", "held"))
+        self.load(spec, self.dir / "some.csv", "--accept", "totals")
+        report = self.load(spec, self.write("none.csv", queue(("A", ""))), code=HELD)
+        self.assertIn("is nothing, it was 5.0", report["warnings"][0])
+
+    def test_first_month_of_a_series_is_held_as_well(self):
+        spec = self.totals(partition="[state, month]", series="month")
+        header = "id,state,month,capacity"
+        self.first(spec, rows(header, "A,TX,2026-06,100"))
+        july = self.write("july.csv", rows(header, "A,TX,2026-07,200"))
+        report = self.load(spec, july, code=HELD)
+        what = self.assert_did(report, "totals", "held", "state=TX/month=2026-07")
+        self.assertIn("it was 100.0 in state=TX/month=2026-06", what)
+        self.assertIn("held: nothing is live there yet", report["warnings"][0])
+        self.assertEqual(self.partitions(), ["state=TX/month=2026-06"])
+        self.load(spec, july, "--accept", "totals")
+        self.assertEqual(self.partitions(), ["state=TX/month=2026-06", "state=TX/month=2026-07"])
+
+
+class Older(Guards):
+    columns = {"published": "{type: date}"}
+    header = "id,state,published,note"
+    new = rows(header, "A,TX,2026-07-05,x", "B,TX,2026-07-01,x")
+    old = rows(header, "A,TX,2026-07-04,y", "B,TX,2026-07-01,y")
+
+    def test_policies(self):
+        self.four_policies(lambda policy, root: self.plain(root=root, revision="published", guards=f"{{older: {policy}}}"), "older",
+                           self.new, self.old, "the newest published is 2026-07-04, the live version has 2026-07-05: an older publication")
+
+    def test_default_holds(self):
+        spec = self.plain(revision="published")
+        self.first(spec, self.new)
+        self.assert_did(self.load(spec, self.write("old.csv", self.old), code=HELD), "older", "held")
+
+    def test_same_file_again_after_another(self):
+        """No revision column: the ledger knows that this file has been replaced since."""
+        spec = self.plain(columns={})
+        self.first(spec, self.new)
+        self.load(spec, self.write("two.csv", self.old))
+        report = self.load(spec, self.dir / "one.csv", code=HELD)
+        self.assertIn("one.csv was loaded as seq 1 and has been replaced since by seq 2", self.assert_did(report, "older", "held"))
+        report = self.load(spec, self.dir / "one.csv", "--accept", "older")
+        self.assertEqual(self.part(report)["seq"], 3)
+        self.assert_did(report, "older", "accepted")
+
+    def test_same_file_under_another_spec_is_none(self):
+        self.first(self.plain(revision="published"), self.new)
+        report = self.load(self.plain(revision="published", columns={"note": "{map: {x: z}}"}), self.dir / "one.csv")
+        self.assertEqual((self.part(report)["outcome"], report["warnings"]), ("replaced", []))
+
+    def test_partition_as_revision(self):
+        spec = self.plain(partition="[state, month]", revision="month", partition_columns="path")
+        self.first(spec, rows("id,state,month,published", "A,TX,2026-07,2026-07-01"))
+        report = self.first(spec, rows("id,state,month,published", "A,TX,2026-07,2026-07-02"), "two.csv")
+        self.assertEqual(report["outcome"], "loaded")
+
+
+class Moved(Guards):
+    def both(self, *lines):
+        return rows("id,state,capacity", *lines)
+
+    one = "A,TX,1", "B,TX,2", "C,TX,3", "X,CA,4", "Y,CA,4"
+    two = "A,TX,1", "B,TX,2", "C,CA,3", "X,CA,4", "Y,CA,4"
+
+    def fields(self, policy):
+        return {"disappeared": "allow", "guards": f"{{moved: {policy}}}"}
+
+    def outcomes(self, report):
+        return {p["partition"]: p["outcome"] for p in report["partitions"]}
+
+    def test_policies(self):
+        words = "1 key moved from state=TX to state=CA"
+        for policy in ("allow", "warn", "hold", "refuse"):
+            with self.subTest(policy=policy):
+                self.lake = f"lake_{policy}"
+                spec = self.plain(root=self.lake, **self.fields(policy))
+                self.first(spec, self.both(*self.one))
+                two = self.write("two.csv", self.both(*self.two))
+                if policy == "refuse":
+                    self.refused(spec, two, said=(words, "--accept moved"))
+                elif policy == "hold":
+                    report = self.load(spec, two, code=HELD)
+                    # Both: held alone, one would leave the key in neither of them.
+                    self.assertEqual(self.outcomes(report), {"state=CA": "held", "state=TX": "held"})
+                    self.assertEqual((self.ids(), self.ids("state=CA")), (["A", "B", "C"], ["X", "Y"]))
+                    self.assert_did(report, "moved", "held", "state=CA")
+                if policy in ("hold", "refuse"):
+                    report = self.load(spec, two, "--accept", "moved")
+                    self.assertIn(words, self.assert_did(report, "moved", "accepted", "state=CA"))
+                else:
+                    report = self.load(spec, two)
+                    if policy == "warn":
+                        self.assertIn(words, self.assert_did(report, "moved", "warned", "state=CA"))
+                        self.assertEqual(report["moved"], 1)
+                    else:
+                        self.assertEqual(report["warnings"], [])
+                self.assertEqual((self.ids(), self.ids("state=CA")), (["A", "B"], ["C", "X", "Y"]))
+
+    def test_default_warns(self):
+        spec = self.plain(disappeared="allow")
+        self.first(spec, self.both(*self.one))
+        self.assert_did(self.load(spec, self.write("two.csv", self.both(*self.two))), "moved", "warned", "state=CA")
+
+    def test_threshold(self):
+        spec = self.plain(disappeared="allow", guards="{moved: {policy: hold, max: 1}}")
+        self.first(spec, self.both(*self.one))
+        report = self.load(spec, self.write("two.csv", self.both(*self.two)))
+        self.assertEqual((report["moved"], report["warnings"]), (1, []))
+
+    def test_out_of_a_partition_that_is_absent(self):
+        """The last project of a state moves: its old partition is not in the load at all, and still has the key."""
+        spec = self.plain(partition="[iso, state]", publisher="{column: iso, value: ERCOT}", disappeared="allow")
+        self.first(spec, self.both("A,TX,1", "B,CA,2", "C,NM,3", "D,CA,1"))
+        report = self.load(spec, self.write("two.csv", self.both("A,TX,1", "B,CA,2", "C,CA,3", "D,CA,1")))
+        self.assertEqual((report["absent"], report["moved"]), (["iso=ERCOT/state=NM"], 1))
+        said = "\n".join(report["warnings"])
+        self.assertIn("1 key moved from iso=ERCOT/state=NM to iso=ERCOT/state=CA", said)
+        self.assertIn("1 key is now in iso=ERCOT/state=NM, which the source no longer mentions, and in iso=ERCOT/state=CA", said)
+
+    def test_a_key_torn_by_another_guard(self):
+        spec = self.plain(disappeared="allow", totals="{capacity: {max_change: 10%}}")
+        self.first(spec, self.both(*self.one))
+        report = self.load(spec, self.write("two.csv", self.both("A,TX,3", "B,TX,3", "C,CA,3", "X,CA,4", "Y,CA,4")), code=HELD)
+        self.assertIn("1 key of state=TX is in no partition while state=CA is held", "\n".join(report["warnings"]))
+
+    def test_held_then_loaded_without_the_move(self):
+        spec = self.plain(**self.fields("hold"))
+        self.first(spec, self.both(*self.one))
+        self.load(spec, self.write("two.csv", self.both(*self.two)), code=HELD)
+        report = self.load(spec, self.write("three.csv", self.both("A,TX,9", *self.one[1:])))
+        self.assertEqual(self.outcomes(report), {"state=CA": "unchanged", "state=TX": "replaced"})
+
+
+class Absent(Guards):
+    header = "id,state,month,capacity"
+
+    def spec_of(self, **fields):
+        return self.plain(partition="[state, month]", **fields)
+
+    def july(self, *states, capacity=1):
+        return rows(self.header, *(f"{s}1,{s},2026-07,{capacity}" for s in states))
+
+    def test_a_state_goes_missing_within_its_month(self):
+        spec = self.spec_of()
+        self.first(spec, self.july("TX", "NM", "OK"))
+        report = self.first(spec, self.july("TX", "OK", capacity=2), "two.csv")
+        self.assertEqual(report["absent"], ["state=NM/month=2026-07"])
+        self.assertEqual(report["disappeared"], 0)  # its keys are still live
+        self.assertIn("no longer in the source: state=NM/month=2026-07", self.recloser("load", spec, "two.csv", "--force").out)
+
+    def test_another_month_says_nothing(self):
+        spec = self.spec_of()
+        self.first(spec, self.july("TX", "NM"))
+        report = self.first(spec, self.july("TX", "OK").replace("2026-07", "2026-08"), "two.csv")
+        self.assertEqual(report["absent"], [])
+
+    def test_a_state_without_successor_in_the_series(self):
+        spec = self.spec_of(series="month")
+        self.first(spec, self.july("TX", "NM", "OK"))
+        report = self.first(spec, self.july("TX", "OK").replace("2026-07", "2026-08"), "two.csv")
+        self.assertEqual(report["absent"], ["state=NM/month=2026-07"])
+
+    def test_only_one_state_is_left(self):
+        """One partition tells no scope; that the others came in one run with it does."""
+        spec = self.spec_of(series="month")
+        self.first(spec, self.july("TX", "NM"))
+        report = self.first(spec, self.july("TX", capacity=3), "two.csv")
+        self.assertEqual(report["absent"], ["state=NM/month=2026-07"])
+        report = self.first(spec, self.july("TX").replace("2026-07", "2026-08"), "three.csv")
+        self.assertEqual(report["absent"], [])  # the run before brought Texas alone
+
+    def test_a_file_for_each_state_is_no_loss(self):
+        spec = self.spec_of()
+        self.first(spec, self.july("TX"), "tx.csv")
+        self.first(spec, self.july("NM"), "nm.csv")
+        self.assertEqual(self.first(spec, self.july("TX", capacity=4), "tx2.csv")["absent"], [])
+
+    def test_only(self):
+        spec = self.spec_of(disappeared="hold")
+        self.first(spec, self.july("TX", "NM"))
+        two = self.write("two.csv", self.july("TX", "OK", capacity=2))
+        report = self.load(spec, two, "--only", "state=TX")
+        self.assertEqual((report["absent"], report["filtered"], self.part(report, "state=TX/month=2026-07")["outcome"]), ([], 1, "replaced"))
+
+
+class ForeignVersions(Guards):
+    def test_restored_file_without_a_key(self):
+        """A version that recloser did not write may have no key: nothing to compare, and a word about it."""
+        duckdb = self.need("duckdb")
+        live = self.live(TX)
+        live.parent.mkdir(parents=True)
+        duckdb.sql(f"COPY (SELECT 'A' AS id, 'TX' AS state, 1.0::DOUBLE AS capacity, 'active' AS status) TO '{live}' (FORMAT parquet)")
+        spec = self.plain()
+        self.first(spec, queue(("A", 1)))
+        self.recloser("restore", spec, TX, "1")
+        report = self.recloser_json("load", spec, self.write("two.csv", queue(("A", 2))))
+        self.assertIn("has no column asset_key", "\n".join(report["warnings"]))
+        self.assertEqual(self.table(TX, "capacity"), [(2.0,)])
+
+
+class ManyPartitions(Guards):
+    def test_hundreds(self):
+        """A few statements a partition, whatever the guards: 300 partitions that all change are loaded in seconds."""
+        spec = self.plain(partition="[county]", totals="{capacity: {max_change: 50%}}", disappeared="{max: 60%}")
+        header = "id,county,capacity"
+        self.first(spec, rows(header, *(f"{c}-{i},C{c:03},{i}" for c in range(300) for i in range(1, 11))))
+        started = time.monotonic()
+        report = self.first(spec, rows(header, *(f"{c}-{i},C{c:03},{i + 0.5}" for c in range(300) for i in range(2, 11))), "two.csv")
+        self.assertEqual((report["disappeared"], report["rows_written"]), (300, 2700))
+        self.assertEqual(report["warnings"], [])
+        self.assertLess(time.monotonic() - started, 60)
+
+
+if __name__ == "__main__":
+    main()
