@@ -22,6 +22,7 @@
  * Step 2 was done when the guards looked, and is done again only when a PUT is refused: its condition holds for exactly the
  * bytes that the guards saw. */
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "commit/object.h"
@@ -306,9 +307,15 @@ static recloser_status read_back(struct committing *c, struct going *going, cons
 	struct bucket_sink sink = {.arena = c->arena, .file = "/dev/null"};
 	struct bucket_found found;
 	const char *key = object_live_key(c->dataset, c->arena, part->partition);
-	enum bucket_answer answer = bucket->ops->get(bucket, key, NULL, &sink, &found, error);
-	if (answer != BUCKET_DONE && answer != BUCKET_ABSENT)
-		return object_failed(c->dataset, answer, "read back", key, error);
+	enum bucket_answer answer;
+	for (int i = 0; i < ATTEMPTS; i++) {
+		answer = bucket->ops->get(bucket, key, NULL, &sink, &found, error);
+		if (answer != BUCKET_DONE && answer != BUCKET_ABSENT)
+			return object_failed(c->dataset, answer, "read back", key, error);
+		if (answer == BUCKET_ABSENT || !bucket_token_denies(&c->dataset->objects->can, found.token, sink.md5))
+			break;
+		nanosleep(&(struct timespec){0, 50 * 1000 * 1000}, NULL); /* bytes and token of two versions */
+	}
 	if (answer == BUCKET_DONE && strcmp(sink.sha256, going->entry->sha256) == 0) {
 		bool ours;
 		int64_t seq = going->base ? going->base->seq + 1 : 1;

@@ -2,6 +2,7 @@
  * What is live, compared with what the ledger says: by token, which is the same for equal bytes; else by SHA-256 of a
  * download. What was downloaded is kept for the run, since the engine reads local files. */
 #include <string.h>
+#include <time.h>
 
 #include "commit/object.h"
 
@@ -28,23 +29,37 @@ static void forget_file(struct dataset *dataset, struct object_part *part)
 	*part->file_token = '\0';
 }
 
-recloser_status object_download(struct dataset *dataset, struct object_part *part, bool *moved, recloser_error *error)
+static recloser_status download_once(struct dataset *dataset, struct object_part *part, struct bucket_sink *sink, bool *moved,
+									 recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
-	struct bucket_sink sink = {.arena = dataset->objects->arena};
 	struct bucket_found found;
+	const char *key = object_live_key(dataset, dataset->objects->arena, part->partition);
+	enum bucket_answer answer = bucket->ops->get(bucket, key, part->live.token, sink, &found, error);
+	*moved = answer == BUCKET_LOST || answer == BUCKET_LOOK || answer == BUCKET_ABSENT;
+	return *moved || answer == BUCKET_DONE ? RECLOSER_OK : object_failed(dataset, answer, "read", key, error);
+}
+
+/* Some servers hand out one version's bytes under the next one's token for a moment. What stays so has been altered in the
+ * store, and is taken as it is. */
+recloser_status object_download(struct dataset *dataset, struct object_part *part, bool *moved, recloser_error *error)
+{
+	enum { LOOKS = 4 };
+	struct bucket_sink sink = {.arena = dataset->objects->arena};
 	*moved = false;
 	if (part->file && strcmp(part->file_token, part->live.token) == 0)
 		return RECLOSER_OK;
 	forget_file(dataset, part);
 	RC_TRY(object_scratch_file(dataset, &sink.file, error));
-	const char *key = object_live_key(dataset, dataset->objects->arena, part->partition);
-	enum bucket_answer answer = bucket->ops->get(bucket, key, part->live.token, &sink, &found, error);
-	*moved = answer == BUCKET_LOST || answer == BUCKET_LOOK || answer == BUCKET_ABSENT;
+	for (int i = 0; i < LOOKS; i++) {
+		if (i > 0)
+			nanosleep(&(struct timespec){0, 30 * 1000 * 1000}, NULL);
+		RC_TRY(download_once(dataset, part, &sink, moved, error));
+		if (*moved || !bucket_token_denies(&dataset->objects->can, part->live.token, sink.md5))
+			break;
+	}
 	if (*moved)
 		return RECLOSER_OK;
-	if (answer != BUCKET_DONE)
-		return object_failed(dataset, answer, "read", key, error);
 	part->file = sink.file;
 	memcpy(part->file_token, part->live.token, sizeof part->file_token);
 	memcpy(part->file_sha256, sink.sha256, sizeof part->file_sha256);

@@ -60,6 +60,7 @@ struct bucket_sink {
 	char *bytes; /* out; a NUL follows */
 	size_t count;
 	char sha256[SHA256_HEX];
+	char md5[33];
 };
 
 struct bucket_object {
@@ -134,10 +135,13 @@ struct bucket_abilities {
 	bool checksum;     /* a body that is not what its digest says is refused */
 	bool list_current; /* what was put is listed, what was removed is not */
 	bool copy_checks;  /* a copy on the condition of a stale token is refused; not needed, only noted */
+	bool md5_tokens;   /* a token is the MD5 of the bytes, so that a read that mixes two states can be told */
 };
 /* Tries it out under `prefix` (which it leaves empty): some 20 requests. RECLOSER_IO when the store can't be used at all. */
 recloser_status bucket_probe(struct bucket *bucket, struct arena *arena, const char *prefix, struct bucket_abilities *out,
 							 recloser_error *error) RC_CHECKED;
+/* Does this token say that the bytes are others? Only where it has the form of an MD5, and tokens are such here. */
+bool bucket_token_denies(const struct bucket_abilities *can, const char *token, const char *md5);
 /* Members named as in the struct, `server`, and `sentences`: one for each guarantee that is missing. */
 json_t *bucket_abilities_json(struct arena *arena, const struct bucket *bucket, const struct bucket_abilities *can);
 bool bucket_abilities_read(const json_t *json, const struct bucket *bucket, struct bucket_abilities *out);

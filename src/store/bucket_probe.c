@@ -123,6 +123,9 @@ static recloser_status try_match(struct bucket *bucket, const char *key, struct 
 	if (answer == BUCKET_FAILED || answer == BUCKET_UNKNOWN)
 		return cant(answer, bucket, error);
 	bool right = answer == BUCKET_DONE;
+	char md5[33];
+	hex_of(first.md5, sizeof first.md5, md5);
+	out->md5_tokens = strlen(was.token) == 34 && memcmp(was.token + 1, md5, 32) == 0;
 	answer = bucket->ops->put(bucket, key, &third, BUCKET_IF_MATCH, was.token, NULL, error);
 	if (answer == BUCKET_FAILED || answer == BUCKET_UNKNOWN)
 		return cant(answer, bucket, error);
@@ -188,6 +191,12 @@ recloser_status bucket_probe(struct bucket *bucket, struct arena *arena, const c
 	return try_list(bucket, arena, prefix, out, error);
 }
 
+bool bucket_token_denies(const struct bucket_abilities *can, const char *token, const char *md5)
+{
+	return can->md5_tokens && strlen(token) == 34 && *token == '"' && strspn(token + 1, "0123456789abcdef") == 32 &&
+		   memcmp(token + 1, md5, 32) != 0;
+}
+
 /* ---- as JSON ---- */
 
 static const struct {
@@ -204,6 +213,7 @@ static const struct {
 	{"list_current", offsetof(struct bucket_abilities, list_current),
 	 "a listing may be older than the last write; a record that is not listed is found when it can't be created"},
 	{"copy_checks", offsetof(struct bucket_abilities, copy_checks), NULL},
+	{"md5_tokens", offsetof(struct bucket_abilities, md5_tokens), NULL},
 };
 
 json_t *bucket_abilities_json(struct arena *arena, const struct bucket *bucket, const struct bucket_abilities *can)

@@ -8,6 +8,7 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -27,6 +28,7 @@ struct transfer {
 	int from_file, to_file;
 	struct bucket_sink *sink;
 	struct sha256 *digest;
+	EVP_MD_CTX *md5;
 	struct http_answer *answer;
 	CURL *curl;
 	char *received;
@@ -142,6 +144,7 @@ static size_t receive_body(char *bytes, size_t size, size_t items, void *pointer
 	curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (t->sink && status == 200) {
 		sha256_add(t->digest, bytes, count);
+		(void)EVP_DigestUpdate(t->md5, bytes, count);
 		if (t->sink->file) {
 			for (size_t done = 0; done < count;) {
 				ssize_t put = write(t->to_file, bytes + done, count - done);
@@ -307,10 +310,13 @@ static bool close_files(struct transfer *t)
 static void end_sink(struct transfer *t)
 {
 	uint8_t digest[32];
+	unsigned size = sizeof digest;
 	if (!t->sink || t->answer->status != 200)
 		return;
 	sha256_end(t->digest, digest);
 	hex_of(digest, sizeof digest, t->sink->sha256);
+	(void)EVP_DigestFinal_ex(t->md5, digest, &size);
+	hex_of(digest, 16, t->sink->md5);
 }
 
 static void hand_over(struct transfer *t, struct arena *arena)
@@ -335,6 +341,7 @@ static void free_received(void *pointer)
 	struct transfer *t = pointer;
 	free(t->received);
 	sha256_free(t->digest);
+	EVP_MD_CTX_free(t->md5);
 }
 
 enum bucket_answer http_send(struct http *http, struct arena *arena, const struct http_request *request,
@@ -349,7 +356,8 @@ enum bucket_answer http_send(struct http *http, struct arena *arena, const struc
 	*answer = (struct http_answer){.length = -1, .body = ""};
 	arena_defer(scratch, free_received, t);
 	t->digest = sha256_new();
-	if (!t->digest)
+	t->md5 = EVP_MD_CTX_new();
+	if (!t->digest || !t->md5 || EVP_DigestInit_ex(t->md5, EVP_md5(), NULL) != 1)
 		arena_out_of_memory(arena);
 	if (!open_files(t, error)) {
 		(void)close_files(t);

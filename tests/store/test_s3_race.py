@@ -19,6 +19,11 @@ class Race(Lake):
         return subprocess.Popen([str(PROGRAM), "load", "--accept", "older", "--json", str(self.spec_path), str(delivery)], cwd=self.dir,
                                 env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
+    def setUp(self):
+        super().setUp()
+        if not self.gateway.one_step:
+            self.skipTest("no extended attributes here: the server writes an ETag before its bytes")
+
     def test_two_writers(self):
         self.load(0)
         before, conflicts = 1, 0

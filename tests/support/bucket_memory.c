@@ -175,6 +175,8 @@ static enum bucket_answer get(struct bucket *bucket, const char *key, const char
 	if (token && strcmp(token, object->token) != 0)
 		return BUCKET_LOST;
 	sha256_of(object->bytes, object->count, sink->sha256);
+	memcpy(sink->md5, object->token + 1, 32);
+	sink->md5[32] = '\0';
 	if (sink->file) {
 		FILE *file = fopen(sink->file, "wb");
 		if (!file || fwrite(object->bytes, 1, object->count, file) != object->count || fclose(file) != 0)
