@@ -1,0 +1,2 @@
+cli_test(bench SERIAL)
+set_property(TEST cli.bench APPEND PROPERTY LABELS bench)
