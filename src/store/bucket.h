@@ -131,13 +131,13 @@ struct bucket *bucket_retry(struct arena *arena, struct bucket *inner, const str
 
 struct bucket_abilities {
 	bool create_once;  /* of N concurrent puts on the condition that nothing is there, one acts */
-	bool match;        /* a put with a stale token is refused, one with the right token acts */
+	bool match;        /* a put with a stale token is refused, and of N concurrent ones with the right token one acts */
 	bool checksum;     /* a body that is not what its digest says is refused */
 	bool list_current; /* what was put is listed, what was removed is not */
 	bool copy_checks;  /* a copy on the condition of a stale token is refused; not needed, only noted */
 	bool md5_tokens;   /* a token is the MD5 of the bytes, so that a read that mixes two states can be told */
 };
-/* Tries it out under `prefix` (which it leaves empty): some 20 requests. RECLOSER_IO when the store can't be used at all. */
+/* Tries it out under `prefix` (which it leaves empty): some 50 requests. RECLOSER_IO when the store can't be used at all. */
 recloser_status bucket_probe(struct bucket *bucket, struct arena *arena, const char *prefix, struct bucket_abilities *out,
 							 recloser_error *error) RC_CHECKED;
 /* Does this token say that the bytes are others? Only where it has the form of an MD5, and tokens are such here. */

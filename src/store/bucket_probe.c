@@ -15,7 +15,7 @@ struct racer {
 	struct bucket *bucket;
 	struct arena *arena;
 	struct bucket_body body;
-	const char *key;
+	const char *key, *token; /* token NULL: the object is to be made */
 	struct gate *gate;
 	enum bucket_answer answer;
 	recloser_error error;
@@ -36,7 +36,8 @@ static void *race(void *pointer)
 		pthread_cond_wait(&racer->gate->opened, &racer->gate->mutex);
 	pthread_mutex_unlock(&racer->gate->mutex);
 	if (setjmp(*arena_guard(racer->arena)) == 0)
-		racer->answer = racer->bucket->ops->put(racer->bucket, racer->key, &racer->body, BUCKET_IF_ABSENT, NULL, NULL, &racer->error);
+		racer->answer = racer->bucket->ops->put(racer->bucket, racer->key, &racer->body, racer->token ? BUCKET_IF_MATCH : BUCKET_IF_ABSENT,
+												   racer->token, NULL, &racer->error);
 	return NULL;
 }
 
@@ -48,9 +49,9 @@ static recloser_status cant(enum bucket_answer answer, const struct bucket *buck
 	return error_where(error, "%s", bucket->server);
 }
 
-/* One round: how many of the racers were told that they made the object. */
-static recloser_status run_race(struct bucket *bucket, struct arena *arena, struct racer *racers, const char *key, int *winners,
-								recloser_error *error)
+/* One round: how many of the racers were told that they made the object, or replaced it. */
+static recloser_status run_race(struct bucket *bucket, struct arena *arena, struct racer *racers, const char *key, const char *token,
+								int *winners, recloser_error *error)
 {
 	pthread_t threads[RACERS];
 	struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
@@ -58,9 +59,10 @@ static recloser_status run_race(struct bucket *bucket, struct arena *arena, stru
 	*winners = 0;
 	for (int i = 0; i < RACERS; i++) {
 		racers[i].key = key;
+		racers[i].token = token;
 		racers[i].gate = &gate;
 		racers[i].answer = BUCKET_FAILED;
-		bucket_body_bytes(&racers[i].body, arena_printf(arena, "%d", i), 1);
+		bucket_body_bytes(&racers[i].body, arena_printf(arena, "%s%d", token ? "match" : "make", i), token ? 6 : 5);
 	}
 	while (running < RACERS && pthread_create(&threads[running], NULL, race, &racers[running]) == 0)
 		running++;
@@ -83,7 +85,23 @@ static recloser_status run_race(struct bucket *bucket, struct arena *arena, stru
 	return RECLOSER_OK;
 }
 
-static recloser_status try_create(struct bucket *bucket, struct arena *arena, const char *prefix, struct bucket_abilities *out,
+/* Both conditions: a server may look at one in the same step as it writes, and at the other before. */
+static recloser_status race_once(struct bucket *bucket, struct arena *arena, struct racer *racers, const char *key,
+								 struct bucket_abilities *out, recloser_error *error)
+{
+	struct bucket_found found;
+	int makers, replacers;
+	RC_TRY(run_race(bucket, arena, racers, key, NULL, &makers, error));
+	enum bucket_answer answer = bucket->ops->head(bucket, key, &found, error);
+	if (answer != BUCKET_DONE)
+		return cant(answer, bucket, error);
+	RC_TRY(run_race(bucket, arena, racers, key, found.token, &replacers, error));
+	out->create_once &= makers == 1;
+	out->match &= replacers == 1;
+	return RECLOSER_OK;
+}
+
+static recloser_status try_races(struct bucket *bucket, struct arena *arena, const char *prefix, struct bucket_abilities *out,
 								  recloser_error *error)
 {
 	struct racer racers[RACERS];
@@ -96,11 +114,8 @@ static recloser_status try_create(struct bucket *bucket, struct arena *arena, co
 		racers[i].bucket = bucket->ops->again(bucket, racers[i].arena);
 	}
 	out->create_once = true;
-	for (int round = 0; round < ROUNDS && status == RECLOSER_OK; round++) {
-		int winners;
-		status = run_race(bucket, arena, racers, arena_printf(arena, "%srace-%d", prefix, round), &winners, error);
-		out->create_once &= winners == 1;
-	}
+	for (int round = 0; round < ROUNDS && status == RECLOSER_OK; round++)
+		status = race_once(bucket, arena, racers, arena_printf(arena, "%srace-%d", prefix, round), out, error);
 	for (int i = 0; i < RACERS; i++) {
 		bucket->counts->requests += racers[i].bucket->counts->requests;
 		bucket->counts->bytes_sent += racers[i].bucket->counts->bytes_sent;
@@ -185,7 +200,7 @@ recloser_status bucket_probe(struct bucket *bucket, struct arena *arena, const c
 {
 	memset(out, 0, sizeof *out);
 	RC_TRY(try_match(bucket, arena_printf(arena, "%smatch", prefix), out, error)); /* first: it tells what is wrong with the store */
-	RC_TRY(try_create(bucket, arena, prefix, out, error));
+	RC_TRY(try_races(bucket, arena, prefix, out, error));
 	try_checksum(bucket, arena_printf(arena, "%schecksum", prefix), out);
 	try_copy(bucket, arena, prefix, out);
 	return try_list(bucket, arena, prefix, out, error);
