@@ -18,13 +18,17 @@ SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omi
 .DEFAULT_GOAL := build
 # One target after another: CMake and ctest use the processors, and set-up is not for two at once.
 .NOTPARALLEL:
-.PHONY: build setup setup-test configure demo test asan tsan valgrind check-full bench install format lint clean
+.PHONY: build setup setup-test setup-stores configure demo test asan tsan valgrind check-full bench install format lint clean
 
 setup:
 	@scripts/setup
 
 setup-test:
 	@scripts/setup --test
+
+# Servers for tests of object stores; those tests skip what is not here.
+setup-stores:
+	@scripts/setup-stores --more
 
 $(BUILD)/build.ninja: | setup
 	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS)
