@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GeoArrow's encodings, which GeoParquet 1.1 allows beside WKB: a point is a struct of coordinates, a line a list of points, a
- * polygon a list of lines, and so on (https://geoarrow.org/format.html). Here they become WKB. */
+ * GeoArrow's encodings, which GeoParquet 1.1 allows beside WKB: a point is a struct of coordinates, a line a list of points,
+ * a polygon a list of lines, and so on (https://geoarrow.org/format.html). Here they become WKB. */
 #include <stdlib.h>
 
 #include "engine/functions_parts.h"
@@ -124,8 +124,11 @@ static const char *read_struct(struct writer *writer, duckdb_logical_type type)
 	for (idx_t i = 0; i < writer->ordinates && sound; i++) {
 		duckdb_logical_type member = duckdb_struct_type_child_type(type, i);
 		char *name = duckdb_struct_type_child_name(type, i);
-		sound = name && name[0] && !name[1] && (i < 2 ? name[0] == "xy"[i] : name[0] == 'z' ? !z && !m : name[0] == 'm' && !m)
-		     && duckdb_get_type_id(member) == DUCKDB_TYPE_DOUBLE;
+		sound = name && name[0] && !name[1] &&
+				(i < 2            ? name[0] == "xy"[i]
+				 : name[0] == 'z' ? !z && !m
+								  : name[0] == 'm' && !m) &&
+				duckdb_get_type_id(member) == DUCKDB_TYPE_DOUBLE;
 		z |= name && name[0] == 'z';
 		m |= name && name[0] == 'm';
 		duckdb_free(name);

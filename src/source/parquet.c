@@ -25,8 +25,8 @@ static recloser_status check_marks(const struct input *input, recloser_error *er
 	int descriptor = open(input->read_path, O_RDONLY | O_CLOEXEC);
 	if (descriptor < 0)
 		return error_errno(error, "io.open", errno, "open", input->path);
-	bool complete = pread(descriptor, head, 4, 0) == 4 && input->bytes >= 12
-	    && pread(descriptor, tail, 4, (off_t)input->bytes - 4) == 4;
+	bool complete =
+		pread(descriptor, head, 4, 0) == 4 && input->bytes >= 12 && pread(descriptor, tail, 4, (off_t)input->bytes - 4) == 4;
 	close(descriptor);
 	if (!complete || memcmp(head, "PAR1", 4) != 0)
 		return refuse(error, input, "source.not_parquet", "the file is not Parquet: it does not begin with PAR1");
@@ -34,12 +34,14 @@ static recloser_status check_marks(const struct input *input, recloser_error *er
 		return RECLOSER_OK;
 	if (memcmp(tail, "PARE", 4) == 0)
 		return refuse(error, input, "source.encrypted", "the Parquet file is encrypted");
-	refuse(error, input, "source.cut", "the file is not complete Parquet: bad end marker (PAR1 expected in the last four bytes)");
+	refuse(error, input, "source.cut",
+		   "the file is not complete Parquet: bad end marker (PAR1 expected in the last four bytes)");
 	return error_hint(error, "it was cut off, probably in the download; fetch it again");
 }
 
 /* The engine takes *, ? and [ in a path for a pattern: such a file is read through a link with a plain name. */
-static recloser_status plain_path(struct arena *arena, const struct source_request *request, const char **out, recloser_error *error)
+static recloser_status plain_path(struct arena *arena, const struct source_request *request, const char **out,
+								  recloser_error *error)
 {
 	*out = request->input->read_path;
 	if (!strpbrk(*out, "*?[{"))
@@ -75,8 +77,8 @@ static enum cell_type cell_of(const char *type)
 }
 
 static recloser_status columns_of(struct arena *arena, const struct source_request *request, const struct rows *described,
-                                  const struct geoparquet *geo, struct source *source, struct text *list, const char **wkb,
-                                  recloser_error *error)
+								  const struct geoparquet *geo, struct source *source, struct text *list, const char **wkb,
+								  recloser_error *error)
 {
 	source->columns = arena_array(arena, described->row_count + 1, sizeof *source->columns);
 	source->facts.geometry_column = -1;
@@ -92,7 +94,8 @@ static recloser_status columns_of(struct arena *arena, const struct source_reque
 			source->facts.geometry_column = (int)at;
 			*wkb = value;
 		} else if (text_starts(type, "GEOMETRY") || json_object_get(json_object_get(geo->json, "columns"), name)) {
-			strings_add(arena, &source->facts.notes, arena_printf(arena, "the further geometry column %s is kept as bytes", name));
+			strings_add(arena, &source->facts.notes,
+						arena_printf(arena, "the further geometry column %s is kept as bytes", name));
 			if (text_starts(type, "GEOMETRY"))
 				value = arena_printf(arena, "CAST(st_asbinary(%s) AS BLOB)", value);
 		}
@@ -100,12 +103,12 @@ static recloser_status columns_of(struct arena *arena, const struct source_reque
 	}
 	if (geo->primary && source->facts.geometry_column < 0)
 		return refuse(error, request->input, "source.geo",
-		              arena_printf(arena, "the GeoParquet metadata's primary column %s is not in the file", geo->primary));
+					  arena_printf(arena, "the GeoParquet metadata's primary column %s is not in the file", geo->primary));
 	return RECLOSER_OK;
 }
 
 recloser_status parquet_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
-                             recloser_error *error)
+							 recloser_error *error)
 {
 	RC_TRY(check_marks(request->input, error));
 	const char *path;
@@ -118,13 +121,16 @@ recloser_status parquet_open(struct arena *arena, const struct source_request *r
 	struct rows described, totals;
 	struct geoparquet geo;
 	recloser_error problem = {0};
-	recloser_status status = engine_describe(request->engine, arena,
-	    arena_printf(arena, "SELECT * FROM read_parquet(%s, hive_partitioning=false)", file), &described, &problem);
+	recloser_status status = engine_describe(
+		request->engine, arena, arena_printf(arena, "SELECT * FROM read_parquet(%s, hive_partitioning=false)", file),
+		&described, &problem);
 	if (status == RECLOSER_OK)
-		status = engine_query(request->engine, arena, "count the rows",
-		    arena_printf(arena, "SELECT num_rows FROM parquet_file_metadata(%s)", file), &totals, &problem);
+		status =
+			engine_query(request->engine, arena, "count the rows",
+						 arena_printf(arena, "SELECT num_rows FROM parquet_file_metadata(%s)", file), &totals, &problem);
 	if (status != RECLOSER_OK)
-		return refuse(error, request->input, "source.not_parquet", arena_printf(arena, "the Parquet file can't be read: %s", problem.what));
+		return refuse(error, request->input, "source.not_parquet",
+					  arena_printf(arena, "the Parquet file can't be read: %s", problem.what));
 	source->counts.rows = (uint64_t)rows_int(&totals, 0, 0);
 	RC_TRY(geoparquet_read(arena, request, path, &geo, error));
 	struct text list = text_on(arena);
@@ -133,10 +139,11 @@ recloser_status parquet_open(struct arena *arena, const struct source_request *r
 	RC_TRY(geoparquet_facts(arena, request, path, &geo, &source->facts, error));
 	if (wkb)
 		RC_TRY(geoparquet_notes(arena, request, path, &geo, wkb, &source->facts, error));
-	source->facts.scan_sql = arena_printf(arena,
-	    "SELECT file_row_number + 1 AS _row, CAST(NULL AS BIGINT) AS _line, CAST(NULL AS BIGINT) AS _offset, %s AS _fault%s"
-	    " FROM read_parquet(%s, hive_partitioning=false, file_row_number=true)",
-	    wkb ? geoparquet_faults(arena, &geo, wkb) : "CAST(NULL AS VARCHAR)", list.at, file);
+	source->facts.scan_sql = arena_printf(
+		arena,
+		"SELECT file_row_number + 1 AS _row, CAST(NULL AS BIGINT) AS _line, CAST(NULL AS BIGINT) AS _offset, %s AS _fault%s"
+		" FROM read_parquet(%s, hive_partitioning=false, file_row_number=true)",
+		wkb ? geoparquet_faults(arena, &geo, wkb) : "CAST(NULL AS VARCHAR)", list.at, file);
 	*out = arena_alloc(arena, sizeof **out);
 	(*out)[0] = source;
 	*count = 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GeoArrow's encodings to WKB, and how the points of a geometry follow each other. GEOS' well-known text says what is right. */
+ * GeoArrow's encodings to WKB, and how the points of a geometry follow each other. GEOS' well-known text says what is right.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,16 +60,22 @@ static void encodings_become_wkb(void **state)
 	expect_wkt("point", P(1, 2), "POINT (1 2)");
 	expect_wkt("linestring", "[" P(1, 2) ", " P(3, 4) "]", "LINESTRING (1 2, 3 4)");
 	expect_wkt("multipoint", "[" P(1, 2) ", " P(3, 4) "]", "MULTIPOINT ((1 2), (3 4))");
-	expect_wkt("polygon", "[[" P(0, 0) ", " P(4, 0) ", " P(4, 4) ", " P(0, 0) "], [" P(2, 1) ", " P(3, 1) ", " P(3, 2) ", " P(2, 1) "]]",
-	           "POLYGON ((0 0, 4 0, 4 4, 0 0), (2 1, 3 1, 3 2, 2 1))");
+	expect_wkt(
+		"polygon",
+		"[[" P(0, 0) ", " P(4, 0) ", " P(4, 4) ", " P(0, 0) "], [" P(2, 1) ", " P(3, 1) ", " P(3, 2) ", " P(2, 1) "]]",
+		"POLYGON ((0 0, 4 0, 4 4, 0 0), (2 1, 3 1, 3 2, 2 1))");
 	expect_wkt("multilinestring", "[[" P(0, 0) ", " P(1, 1) "], [" P(5, 5) ", " P(6, 6) ", " P(7, 5) "]]",
-	           "MULTILINESTRING ((0 0, 1 1), (5 5, 6 6, 7 5))");
-	expect_wkt("multipolygon", "[[[" P(0, 0) ", " P(1, 0) ", " P(1, 1) ", " P(0, 0) "]], [[" P(5, 5) ", " P(6, 5) ", " P(6, 6) ", " P(5, 5) "]]]",
-	           "MULTIPOLYGON (((0 0, 1 0, 1 1, 0 0)), ((5 5, 6 5, 6 6, 5 5)))");
-	expect_wkt("linestring", "[{'x': 1::DOUBLE, 'y': 2::DOUBLE, 'z': 3::DOUBLE}, {'x': 4::DOUBLE, 'y': 5::DOUBLE, 'z': 6::DOUBLE}]",
-	           "LINESTRING Z (1 2 3, 4 5 6)");
-	expect_wkt("linestring", "[{'x': 1::DOUBLE, 'y': 2::DOUBLE, 'm': 3::DOUBLE}, {'x': 4::DOUBLE, 'y': 5::DOUBLE, 'm': 6::DOUBLE}]",
-	           "LINESTRING M (1 2 3, 4 5 6)");
+			   "MULTILINESTRING ((0 0, 1 1), (5 5, 6 6, 7 5))");
+	expect_wkt(
+		"multipolygon",
+		"[[[" P(0, 0) ", " P(1, 0) ", " P(1, 1) ", " P(0, 0) "]], [[" P(5, 5) ", " P(6, 5) ", " P(6, 6) ", " P(5, 5) "]]]",
+		"MULTIPOLYGON (((0 0, 1 0, 1 1, 0 0)), ((5 5, 6 5, 6 6, 5 5)))");
+	expect_wkt("linestring",
+			   "[{'x': 1::DOUBLE, 'y': 2::DOUBLE, 'z': 3::DOUBLE}, {'x': 4::DOUBLE, 'y': 5::DOUBLE, 'z': 6::DOUBLE}]",
+			   "LINESTRING Z (1 2 3, 4 5 6)");
+	expect_wkt("linestring",
+			   "[{'x': 1::DOUBLE, 'y': 2::DOUBLE, 'm': 3::DOUBLE}, {'x': 4::DOUBLE, 'y': 5::DOUBLE, 'm': 6::DOUBLE}]",
+			   "LINESTRING M (1 2 3, 4 5 6)");
 	expect_wkt("linestring", "CAST([] AS STRUCT(x DOUBLE, y DOUBLE)[])", "LINESTRING EMPTY");
 	assert_null(value("rc_arrow_wkb('point', CAST(NULL AS STRUCT(x DOUBLE, y DOUBLE)))"));
 	assert_null(value("rc_arrow_wkb('polygon', CAST(NULL AS STRUCT(x DOUBLE, y DOUBLE)[][]))"));
@@ -78,9 +85,12 @@ static void encodings_become_wkb(void **state)
 static void many_rows(void **state)
 {
 	(void)state;
-	assert_string_equal(value("count(*) FROM (SELECT i, rc_arrow_wkb('linestring', list_transform(range(2 + i % 7), p -> {'x': (i + p)::DOUBLE, "
-	                          "'y': p::DOUBLE})) AS g FROM range(50000) r(i)) WHERE octet_length(g) <> 9 + 16 * (2 + i % 7) OR "
-	                          "rc_bbox(g).xmin <> i::FLOAT OR rc_bbox(g).ymax <> (1 + i % 7)::FLOAT OR rc_wkb_fault(g) IS NOT NULL"), "0");
+	assert_string_equal(
+		value("count(*) FROM (SELECT i, rc_arrow_wkb('linestring', list_transform(range(2 + i % 7), p -> {'x': (i + "
+			  "p)::DOUBLE, "
+			  "'y': p::DOUBLE})) AS g FROM range(50000) r(i)) WHERE octet_length(g) <> 9 + 16 * (2 + i % 7) OR "
+			  "rc_bbox(g).xmin <> i::FLOAT OR rc_bbox(g).ymax <> (1 + i % 7)::FLOAT OR rc_wkb_fault(g) IS NOT NULL"),
+		"0");
 }
 
 static void other_layouts_are_refused(void **state)
@@ -91,7 +101,8 @@ static void other_layouts_are_refused(void **state)
 	assert_non_null(strstr(value("rc_arrow_wkb('point', [1, 2])"), "not structs"));
 	assert_non_null(strstr(value("rc_arrow_wkb('point', {'y': 1::DOUBLE, 'x': 2::DOUBLE})"), "doubles x, y"));
 	assert_non_null(strstr(value("rc_arrow_wkb('point', {'x': 1, 'y': 2})"), "doubles x, y"));
-	assert_non_null(strstr(value("rc_arrow_wkb('point', {'x': 1::DOUBLE, 'y': 2::DOUBLE, 'z': 1::DOUBLE, 'z2': 1::DOUBLE})"), "doubles x, y"));
+	assert_non_null(strstr(value("rc_arrow_wkb('point', {'x': 1::DOUBLE, 'y': 2::DOUBLE, 'z': 1::DOUBLE, 'z2': 1::DOUBLE})"),
+						   "doubles x, y"));
 }
 
 static void expect_course(const char *wkt, const char *clockwise, const char *long_edge)
@@ -105,11 +116,13 @@ static void winding_and_long_edges(void **state)
 	(void)state;
 	expect_course("POLYGON ((0 0, 1 0, 1 1, 0 0))", "false", "false");
 	expect_course("POLYGON ((0 0, 1 1, 1 0, 0 0))", "true", "false");
-	expect_course("POLYGON ((0 0, 9 0, 9 9, 0 0), (2 1, 3 2, 3 1, 2 1))", "false", "false"); /* the hole runs clockwise, as it should */
+	expect_course("POLYGON ((0 0, 9 0, 9 9, 0 0), (2 1, 3 2, 3 1, 2 1))", "false",
+				  "false"); /* the hole runs clockwise, as it should */
 	expect_course("POLYGON ((0 0, 9 0, 9 9, 0 0), (2 1, 3 1, 3 2, 2 1))", "true", "false");
 	expect_course("MULTIPOLYGON Z (((0 0 5, 1 0 5, 1 1 5, 0 0 5)), ((5 5 1, 6 6 1, 6 5 1, 5 5 1)))", "true", "false");
 	expect_course("GEOMETRYCOLLECTION (POINT (1 2), POLYGON ((0 0, 1 1, 1 0, 0 0)))", "true", "false");
-	expect_course("POLYGON ((10000000 10000000, 10000000.1 10000000, 10000000.1 10000000.1, 10000000 10000000))", "false", "false");
+	expect_course("POLYGON ((10000000 10000000, 10000000.1 10000000, 10000000.1 10000000.1, 10000000 10000000))", "false",
+				  "false");
 	expect_course("POLYGON EMPTY", "false", "false");
 	expect_course("LINESTRING (-179 0, 179 0)", "false", "true");
 	expect_course("LINESTRING (-90 0, 90 0)", "false", "false"); /* half the globe is not more than half */
@@ -127,14 +140,16 @@ static void a_hair_outside_is_inside(void **state)
 {
 	(void)state;
 	assert_null(value("rc_wkb_outside(rc_point(180.00000000000006, 90), -180, -90, 180, 90)"));
-	assert_string_equal(value("rc_wkb_outside(rc_point(180.00001, 90), -180, -90, 180, 90)"), "longitude 180.00001 is outside -180 to 180");
+	assert_string_equal(value("rc_wkb_outside(rc_point(180.00001, 90), -180, -90, 180, 90)"),
+						"longitude 180.00001 is outside -180 to 180");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_engine, close_engine)
-		TEST(encodings_become_wkb), TEST(many_rows), TEST(other_layouts_are_refused), TEST(winding_and_long_edges), TEST(a_hair_outside_is_inside),
+		TEST(encodings_become_wkb),     TEST(many_rows), TEST(other_layouts_are_refused), TEST(winding_and_long_edges),
+		TEST(a_hair_outside_is_inside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
