@@ -14,7 +14,7 @@ struct object_part {
 	bool listed;           /* by this process, and not only remembered from an earlier one */
 	bool looked, there;    /* at the live object */
 	struct bucket_found live;
-	enum live_state state; /* valid when looked and listed */
+	enum live_state state;                                  /* valid when looked and listed */
 	char file_token[BUCKET_TOKEN], file_sha256[SHA256_HEX]; /* a local copy of the live object in this state */
 	const char *file;
 	struct object_part *next;
@@ -70,8 +70,8 @@ recloser_status object_control_adopt(struct dataset *dataset, struct arena *aren
 
 recloser_status object_control_remove(struct dataset *dataset, struct arena *arena, const char *relative,
 									  recloser_error *error) RC_CHECKED;
-recloser_status object_control_list(struct dataset *dataset, struct arena *arena, const char *relative, struct strings *names,
-									recloser_error *error) RC_CHECKED;
+recloser_status object_control_list(struct dataset *dataset, struct arena *arena, const char *relative,
+									struct strings *names, recloser_error *error) RC_CHECKED;
 recloser_status object_file_look(struct dataset *dataset, const char *path, struct fs_stat *out, bool *there,
 								 recloser_error *error) RC_CHECKED;
 
@@ -79,7 +79,8 @@ recloser_status object_file_look(struct dataset *dataset, const char *path, stru
 
 struct object_part *object_part(struct dataset *dataset, const char *partition);
 /* Newest record by one LIST after the last number known; nothing when that was done already and `again` is false. */
-recloser_status object_newest(struct dataset *dataset, struct object_part *part, bool again, recloser_error *error) RC_CHECKED;
+recloser_status object_newest(struct dataset *dataset, struct object_part *part, bool again,
+							  recloser_error *error) RC_CHECKED;
 /* The same by asking for the next number until there is none: no listing can be too old for that. */
 recloser_status object_advance(struct dataset *dataset, struct object_part *part, recloser_error *error) RC_CHECKED;
 void object_learn(struct dataset *dataset, struct object_part *part, struct record *record);
@@ -97,11 +98,14 @@ void object_known_write(struct dataset *dataset, struct arena *arena); /* best e
 
 /* ---- live objects (object_live.c) ---- */
 
-recloser_status object_look(struct dataset *dataset, struct object_part *part, recloser_error *error) RC_CHECKED; /* one HEAD */
+recloser_status object_look(struct dataset *dataset, struct object_part *part,
+							recloser_error *error) RC_CHECKED; /* one HEAD */
 /* part->state, by the token, else by a download that is kept. *moved: it is being replaced; look again. */
-recloser_status object_judge(struct dataset *dataset, struct object_part *part, bool *moved, recloser_error *error) RC_CHECKED;
+recloser_status object_judge(struct dataset *dataset, struct object_part *part, bool *moved,
+							 recloser_error *error) RC_CHECKED;
 /* A local copy of what is live, proved to be whole; *moved as above. */
-recloser_status object_download(struct dataset *dataset, struct object_part *part, bool *moved, recloser_error *error) RC_CHECKED;
+recloser_status object_download(struct dataset *dataset, struct object_part *part, bool *moved,
+								recloser_error *error) RC_CHECKED;
 recloser_status object_live_file(struct dataset *dataset, struct arena *arena, const char *partition, const char **path,
 								 recloser_error *error) RC_CHECKED;
 recloser_status object_version_file(struct dataset *dataset, struct arena *arena, const struct record *record,
@@ -125,8 +129,8 @@ struct object_adopt {
 	struct commit_report *report;
 	const char *run;
 };
-recloser_status object_settle(struct dataset *dataset, struct object_part *part, const struct object_adopt *adopt, bool again,
-							  recloser_error *error) RC_CHECKED;
+recloser_status object_settle(struct dataset *dataset, struct object_part *part, const struct object_adopt *adopt,
+							  bool again, recloser_error *error) RC_CHECKED;
 /* Create record `seq`; *ours tells whether ours is there now. */
 recloser_status object_record_put(struct dataset *dataset, struct object_part *part, json_t *json, int64_t seq, bool *ours,
 								  recloser_error *error) RC_CHECKED;

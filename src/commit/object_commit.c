@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The commit protocol on an object store. docs/protocol.md maps each step to code, model and tests; model/store.pml checks it.
+ * The commit protocol on an object store. docs/protocol.md maps each step to code, model and tests; model/store.pml checks
+ * it.
  *
  * What it must survive. Processes may be killed or stopped at any instruction. A request may fail, or its answer be lost, or
  * act at any later time, also after its sender has died. Two writers may work at once. Other programs may replace live
@@ -131,8 +132,8 @@ static enum bucket_answer copy_through(struct committing *c, struct going *going
 }
 
 /* Is the copy the base's bytes? By its token where the store makes tokens of bytes, else by reading it. */
-static recloser_status check_copy(struct committing *c, struct going *going, const char *key, const struct bucket_found *found,
-								  bool *right, recloser_error *error)
+static recloser_status check_copy(struct committing *c, struct going *going, const char *key,
+								  const struct bucket_found *found, bool *right, recloser_error *error)
 {
 	struct bucket *bucket = c->dataset->bucket;
 	struct bucket_sink sink = {.arena = c->arena, .file = "/dev/null"};
@@ -251,7 +252,8 @@ static recloser_status prepare(struct committing *c, struct going *going, bool a
 		going->prepared = true;
 		return RECLOSER_OK;
 	}
-	error_set(error, RECLOSER_CONFLICT, "commit.overtaken", "%s is being replaced by other writers", going->entry->partition);
+	error_set(error, RECLOSER_CONFLICT, "commit.overtaken", "%s is being replaced by other writers",
+			  going->entry->partition);
 	return error_hint(error, "run the same load again");
 }
 
@@ -272,7 +274,7 @@ static recloser_status announce(struct committing *c, recloser_error *error)
 		c->plan->own = true;
 		c->plan->run = c->staging->run;
 		c->plan->key = object_key(c->dataset, path_control(c->dataset, objects->arena,
-														  arena_printf(objects->arena, "plans/%s.json", c->staging->run)));
+														   arena_printf(objects->arena, "plans/%s.json", c->staging->run)));
 		c->plan->next = objects->plans;
 		objects->plans = c->plan;
 	}
@@ -356,7 +358,8 @@ static recloser_status put_live(struct committing *c, struct going *going, reclo
 		struct bucket_found found = {{0}, 0};
 		c->put_any = true;
 		going->sent++;
-		enum bucket_answer answer = bucket->ops->put(bucket, key, &going->body, when, going->base_token, &found, &problem); /* 5 */
+		enum bucket_answer answer =
+			bucket->ops->put(bucket, key, &going->body, when, going->base_token, &found, &problem); /* 5 */
 		if (answer == BUCKET_DONE)
 			return read_back(c, going, found.token, error); /* 6 */
 		if (answer == BUCKET_FAILED) {
@@ -368,7 +371,8 @@ static recloser_status put_live(struct committing *c, struct going *going, reclo
 		RC_TRY(object_settle(c->dataset, going->part, &c->adopt, true, error));
 		RC_TRY(find_record(c, going, error));
 		const struct object_part *part = going->part;
-		bool still = part->there == going->base_there && (!part->there || strcmp(part->live.token, going->base_token) == 0) &&
+		bool still = part->there == going->base_there &&
+					 (!part->there || strcmp(part->live.token, going->base_token) == 0) &&
 					 part->number == (going->base ? going->base->seq : 0);
 		if (going->done || answer == BUCKET_LOST || !still)
 			return RECLOSER_OK;
@@ -383,7 +387,8 @@ static void drop_archive(struct committing *c, const struct going *going)
 	recloser_error ignored = {0};
 	struct bucket *bucket = c->dataset->bucket;
 	if (going->archive && going->sent == 1 && !going->doubtful)
-		(void)bucket->ops->remove(bucket, object_key(c->dataset, path_control(c->dataset, c->arena, going->archive)), &ignored);
+		(void)bucket->ops->remove(bucket, object_key(c->dataset, path_control(c->dataset, c->arena, going->archive)),
+								  &ignored);
 }
 
 static enum entry_outcome outcome_of(const struct going *going)
@@ -465,8 +470,12 @@ static void finish_plan(struct committing *c)
 recloser_status object_commit_run(struct staging *staging, struct arena *arena, struct entry *entries, size_t count,
 								  const struct commit_options *options, struct commit_report *report, recloser_error *error)
 {
-	struct committing c = {.dataset = staging->session.dataset, .staging = staging, .arena = arena, .options = options,
-						   .report = report, .count = count};
+	struct committing c = {.dataset = staging->session.dataset,
+						   .staging = staging,
+						   .arena = arena,
+						   .options = options,
+						   .report = report,
+						   .count = count};
 	memset(report, 0, sizeof *report);
 	c.adopt = (struct object_adopt){options, report, staging->run};
 	c.at = arena_array(arena, count + 1, sizeof *c.at);
@@ -487,7 +496,8 @@ recloser_status object_commit_run(struct staging *staging, struct arena *arena, 
 		status = RECLOSER_UNCLEAR;
 		if (error)
 			error->status = status;
-		error_hint(error, any ? "some partitions are live, others are not: run the same load again" : "run the same load again");
+		error_hint(error,
+				   any ? "some partitions are live, others are not: run the same load again" : "run the same load again");
 	}
 	if (status == RECLOSER_OK || status == RECLOSER_CONFLICT)
 		finish_plan(&c);

@@ -52,7 +52,8 @@ recloser_status object_read_json(struct dataset *dataset, struct arena *arena, c
 	return json_parse(arena, sink.bytes, sink.count, arena_printf(arena, "%s/%s", dataset->root, key), out, error);
 }
 
-static recloser_status write_bytes(struct dataset *dataset, const char *key, const struct bucket_body *body, recloser_error *error)
+static recloser_status write_bytes(struct dataset *dataset, const char *key, const struct bucket_body *body,
+								   recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
 	enum bucket_answer answer = bucket->ops->put(bucket, key, body, BUCKET_ALWAYS, NULL, NULL, error);
@@ -121,7 +122,8 @@ recloser_status object_control_adopt(struct dataset *dataset, struct arena *aren
 	return RECLOSER_OK;
 }
 
-recloser_status object_control_remove(struct dataset *dataset, struct arena *arena, const char *relative, recloser_error *error)
+recloser_status object_control_remove(struct dataset *dataset, struct arena *arena, const char *relative,
+									  recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
 	const char *key = object_key(dataset, path_control(dataset, arena, relative));
@@ -166,8 +168,8 @@ recloser_status dataset_open_bucket(struct arena *arena, struct fs *local, struc
 }
 
 /* A folder is what keys have in common up to a slash; what lies deeper counts by its first part. */
-recloser_status object_control_list(struct dataset *dataset, struct arena *arena, const char *relative, struct strings *names,
-									recloser_error *error)
+recloser_status object_control_list(struct dataset *dataset, struct arena *arena, const char *relative,
+									struct strings *names, recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
 	const char *folder = object_key(dataset, arena_printf(arena, "%s/", path_control(dataset, arena, relative)));

@@ -21,7 +21,8 @@ struct object_part *object_part(struct dataset *dataset, const char *partition)
 	objects->parts = part;
 	json_t *json = json_object_get(objects->known, partition);
 	if (json) {
-		json_on(objects->arena, json_incref(json)); /* a later record takes its place in `known` while others look at this one */
+		json_on(objects->arena,
+				json_incref(json)); /* a later record takes its place in `known` while others look at this one */
 		part->number = json_get_int(json, "seq", 0);
 		part->newest = part->number > 0 ? record_from_json(objects->arena, json, part->partition, part->number) : NULL;
 	}
@@ -84,8 +85,8 @@ recloser_status object_newest(struct dataset *dataset, struct object_part *part,
 	if (part->listed && !again)
 		return RECLOSER_OK;
 	struct arena *arena = arena_new(dataset->objects->arena);
-	const char *folder = arena_printf(arena, "%s/", object_key(dataset, path_in(arena, path_control(dataset, arena, "ledger"),
-																				part->partition, "")));
+	const char *folder = arena_printf(
+		arena, "%s/", object_key(dataset, path_in(arena, path_control(dataset, arena, "ledger"), part->partition, "")));
 	struct bucket_listing what = {.prefix = folder};
 	struct bucket_page page;
 	int64_t largest = part->number;
@@ -111,7 +112,8 @@ recloser_status object_newest(struct dataset *dataset, struct object_part *part,
 	return RECLOSER_OK;
 }
 
-recloser_status object_ledger_newest(struct dataset *dataset, const char *partition, struct record **out, recloser_error *error)
+recloser_status object_ledger_newest(struct dataset *dataset, const char *partition, struct record **out,
+									 recloser_error *error)
 {
 	struct object_part *part = object_part(dataset, partition);
 	if (dataset->objects->writing)
@@ -122,7 +124,8 @@ recloser_status object_ledger_newest(struct dataset *dataset, const char *partit
 	return RECLOSER_OK;
 }
 
-recloser_status object_ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out, recloser_error *error)
+recloser_status object_ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out,
+										 recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
 	const char *folder = object_key(dataset, path_control(dataset, arena, "ledger/"));

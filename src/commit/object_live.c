@@ -29,8 +29,8 @@ static void forget_file(struct dataset *dataset, struct object_part *part)
 	*part->file_token = '\0';
 }
 
-static recloser_status download_once(struct dataset *dataset, struct object_part *part, struct bucket_sink *sink, bool *moved,
-									 recloser_error *error)
+static recloser_status download_once(struct dataset *dataset, struct object_part *part, struct bucket_sink *sink,
+									 bool *moved, recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
 	struct bucket_found found;
@@ -135,7 +135,8 @@ recloser_status object_live_file(struct dataset *dataset, struct arena *arena, c
 
 /* ---- earlier versions ---- */
 
-static recloser_status fetch(struct dataset *dataset, const char *key, const char *sha256, const char **path, recloser_error *error)
+static recloser_status fetch(struct dataset *dataset, const char *key, const char *sha256, const char **path,
+							 recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
 	struct bucket_sink sink = {.arena = dataset->objects->arena};
@@ -187,7 +188,8 @@ recloser_status object_version_file(struct dataset *dataset, struct arena *arena
 		RC_TRY(fetch(dataset, object_live_key(dataset, arena, record->partition), record->sha256, path, error));
 	if (*path)
 		return RECLOSER_OK;
-	error_set(error, RECLOSER_IO, "archive.gone", "the bytes of seq %lld are neither archived nor live", (long long)record->seq);
+	error_set(error, RECLOSER_IO, "archive.gone", "the bytes of seq %lld are neither archived nor live",
+			  (long long)record->seq);
 	return error_where(error, "%s/%s*", dataset->root, what.prefix);
 }
 
@@ -196,7 +198,8 @@ recloser_status object_version_place(struct dataset *dataset, struct arena *aren
 									 const struct record *newest, const char **out, recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
-	struct bucket_listing what = {.prefix = object_key(dataset, path_control(dataset, arena, object_archive_name(arena, record, "")))};
+	struct bucket_listing what = {
+		.prefix = object_key(dataset, path_control(dataset, arena, object_archive_name(arena, record, "")))};
 	struct bucket_page page;
 	struct record *next;
 	struct fs_stat stat;

@@ -16,8 +16,11 @@ static recloser_status read_plan(struct dataset *dataset, const struct bucket_ob
 	if (!json || !json_get_text(json, "run") || !json_is_array(json_object_get(json, "entries")))
 		return RECLOSER_OK; /* just ended, or not one of ours */
 	struct object_plan *plan = arena_alloc(objects->arena, sizeof *plan);
-	*plan = (struct object_plan){.key = arena_strdup(objects->arena, object->key), .run = json_get_text(json, "run"), .json = json,
-								 .changed_us = object->changed_us, .next = objects->plans};
+	*plan = (struct object_plan){.key = arena_strdup(objects->arena, object->key),
+								 .run = json_get_text(json, "run"),
+								 .json = json,
+								 .changed_us = object->changed_us,
+								 .next = objects->plans};
 	objects->plans = plan;
 	return RECLOSER_OK;
 }

@@ -26,7 +26,8 @@ static recloser_status entry_settled(struct dataset *dataset, const struct objec
 	return RECLOSER_OK;
 }
 
-static recloser_status close_plan(struct dataset *dataset, struct arena *arena, const struct object_plan *plan, recloser_error *error)
+static recloser_status close_plan(struct dataset *dataset, struct arena *arena, const struct object_plan *plan,
+								  recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
 	struct bucket_body body;
@@ -73,7 +74,8 @@ static recloser_status look_at_all(struct dataset *dataset, struct arena *arena,
 	return RECLOSER_OK;
 }
 
-static recloser_status look_at_tree(struct dataset *dataset, struct arena *arena, struct recovery *out, recloser_error *error)
+static recloser_status look_at_tree(struct dataset *dataset, struct arena *arena, struct recovery *out,
+									recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
 	const char *folder = arena_printf(arena, "%s/", object_key(dataset, dataset->tree));
@@ -97,7 +99,8 @@ static recloser_status look_at_tree(struct dataset *dataset, struct arena *arena
 	return RECLOSER_OK;
 }
 
-recloser_status object_recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out, recloser_error *error)
+recloser_status object_recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out,
+							   recloser_error *error)
 {
 	struct objects *objects = dataset->objects;
 	memset(out, 0, sizeof *out);
@@ -115,14 +118,18 @@ recloser_status object_recover(struct dataset *dataset, struct arena *arena, boo
 	}
 	for (size_t i = 0; i < objects->recorded.count; i++) {
 		strings_add(arena, &out->finished_partitions, objects->recorded.at[i]);
-		strings_add(arena, &out->warnings, arena_printf(arena, "%s: an earlier run was cut short after it had replaced the live object; its record is written now",
-														*objects->recorded.at[i] ? objects->recorded.at[i] : "the one partition"));
+		strings_add(
+			arena, &out->warnings,
+			arena_printf(arena,
+						 "%s: an earlier run was cut short after it had replaced the live object; its record is written now",
+						 *objects->recorded.at[i] ? objects->recorded.at[i] : "the one partition"));
 	}
 	object_known_write(dataset, arena);
 	return RECLOSER_OK;
 }
 
-recloser_status object_recover_look(struct dataset *dataset, struct arena *arena, struct recovery *out, recloser_error *error)
+recloser_status object_recover_look(struct dataset *dataset, struct arena *arena, struct recovery *out,
+									recloser_error *error)
 {
 	struct strings partitions = {0};
 	memset(out, 0, sizeof *out);

@@ -101,7 +101,8 @@ static json_t *adopted_record(struct dataset *dataset, const struct object_part 
 }
 
 /* Which record is missing, or NULL: none that may be written here. */
-static json_t *missing_record(struct dataset *dataset, struct object_part *part, const struct object_adopt *adopt, bool *adopting)
+static json_t *missing_record(struct dataset *dataset, struct object_part *part, const struct object_adopt *adopt,
+							  bool *adopting)
 {
 	const char *newest = part->newest ? part->newest->sha256 : "";
 	json_t *entry = object_plan_find(dataset, part->partition, part->file_sha256, newest);
@@ -118,8 +119,8 @@ static json_t *missing_record(struct dataset *dataset, struct object_part *part,
 	return adopt ? adopted_record(dataset, part, adopt) : NULL;
 }
 
-static recloser_status explain(struct dataset *dataset, struct object_part *part, const struct object_adopt *adopt, bool *settled,
-							   recloser_error *error)
+static recloser_status explain(struct dataset *dataset, struct object_part *part, const struct object_adopt *adopt,
+							   bool *settled, recloser_error *error)
 {
 	struct objects *objects = dataset->objects;
 	bool ours, adopting;
@@ -144,8 +145,8 @@ static recloser_status explain(struct dataset *dataset, struct object_part *part
 	return RECLOSER_OK;
 }
 
-recloser_status object_settle(struct dataset *dataset, struct object_part *part, const struct object_adopt *adopt, bool again,
-							  recloser_error *error)
+recloser_status object_settle(struct dataset *dataset, struct object_part *part, const struct object_adopt *adopt,
+							  bool again, recloser_error *error)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		bool moved, settled, fresh = again || round > 0;
@@ -163,7 +164,8 @@ recloser_status object_settle(struct dataset *dataset, struct object_part *part,
 		if (settled)
 			return RECLOSER_OK;
 	}
-	error_set(error, RECLOSER_CONFLICT, "commit.live_changed", "the live object of %s is replaced faster than it can be recorded",
+	error_set(error, RECLOSER_CONFLICT, "commit.live_changed",
+			  "the live object of %s is replaced faster than it can be recorded",
 			  *part->partition ? part->partition : "the dataset");
 	return error_where(error, "%s", live_path(dataset, dataset->objects->arena, part->partition));
 }

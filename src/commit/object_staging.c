@@ -31,7 +31,8 @@ static recloser_status check_key(const struct dataset *dataset, const char *path
 	if (strlen(path) <= LONGEST_KEY)
 		return RECLOSER_OK;
 	(void)dataset;
-	error_set(error, RECLOSER_IO, "store.name_too_long", "a key is longer than an object store takes (%d bytes)", (int)LONGEST_KEY);
+	error_set(error, RECLOSER_IO, "store.name_too_long", "a key is longer than an object store takes (%d bytes)",
+			  (int)LONGEST_KEY);
 	error_where(error, "%s", path);
 	return error_hint(error, "use shorter partition values, or a root with a shorter prefix");
 }
@@ -48,7 +49,8 @@ recloser_status object_staging_file(struct staging *staging, const char *partiti
 	return RECLOSER_OK;
 }
 
-recloser_status object_staging_link(struct staging *staging, const char *partition, const char *archived, recloser_error *error)
+recloser_status object_staging_link(struct staging *staging, const char *partition, const char *archived,
+									recloser_error *error)
 {
 	struct dataset *dataset = staging->session.dataset;
 	struct bucket *bucket = dataset->bucket;

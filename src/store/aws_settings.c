@@ -87,9 +87,11 @@ static recloser_status find_key(struct arena *arena, struct sigv4_key *key, recl
 	if (found.access && found.secret)
 		return RECLOSER_OK;
 	error_set(error, RECLOSER_IO, "store.credentials", "there are no credentials for s3");
-	error_where(error, "%s", profile ? arena_printf(arena, "profile %s", profile) : "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, ~/.aws");
-	return error_hint(error, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; for roles and single sign-on: "
-							 "eval $(aws configure export-credentials --format env)");
+	error_where(error, "%s",
+				profile ? arena_printf(arena, "profile %s", profile) : "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, ~/.aws");
+	return error_hint(error,
+					  "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; for roles and single sign-on: "
+					  "eval $(aws configure export-credentials --format env)");
 }
 
 static const char *without_scheme(const char *endpoint, bool *https)

@@ -21,10 +21,10 @@
 
 enum bucket_answer {
 	BUCKET_DONE,
-	BUCKET_ABSENT,  /* no such object */
-	BUCKET_LOST,    /* the condition did not hold, said plainly to the only request that was sent: nothing was changed by it */
-	BUCKET_LOOK,    /* the condition does not hold, but that may be one's own doing: look */
-	BUCKET_BUSY,    /* asked to come back later, or not reached at all; the retrying bucket never gives this */
+	BUCKET_ABSENT, /* no such object */
+	BUCKET_LOST, /* the condition did not hold, said plainly to the only request that was sent: nothing was changed by it */
+	BUCKET_LOOK, /* the condition does not hold, but that may be one's own doing: look */
+	BUCKET_BUSY, /* asked to come back later, or not reached at all; the retrying bucket never gives this */
 	BUCKET_UNKNOWN, /* no answer: it may have acted, or may act later */
 	BUCKET_FAILED   /* refused for a reason that a repetition does not cure */
 };
@@ -91,11 +91,11 @@ struct bucket_ops {
 							  struct bucket_found *found, recloser_error *error);
 	enum bucket_answer (*head)(struct bucket *, const char *key, struct bucket_found *found, recloser_error *error);
 	/* Sorted by key. Never BUCKET_ABSENT: nothing there is an empty page. */
-	enum bucket_answer (*list)(struct bucket *, struct arena *arena, const struct bucket_listing *what, struct bucket_page *out,
-							   recloser_error *error);
+	enum bucket_answer (*list)(struct bucket *, struct arena *arena, const struct bucket_listing *what,
+							   struct bucket_page *out, recloser_error *error);
 	/* NULL where the store has no copy of its own. `token` is the source's; not all servers look at it, so look at found. */
-	enum bucket_answer (*copy)(struct bucket *, const char *from, const char *token, const char *to, struct bucket_found *found,
-							   recloser_error *error);
+	enum bucket_answer (*copy)(struct bucket *, const char *from, const char *token, const char *to,
+							   struct bucket_found *found, recloser_error *error);
 	/* BUCKET_DONE also when it was not there. */
 	enum bucket_answer (*remove)(struct bucket *, const char *key, recloser_error *error);
 	/* Another way to the same store, for use in another thread; its counts are its own. */

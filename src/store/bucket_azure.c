@@ -103,7 +103,8 @@ static const char *query_text(struct arena *arena, const struct strings *query)
 	struct text out = text_on(arena);
 	for (size_t i = 0; i < query->count; i++) {
 		size_t name = strcspn(query->at[i], "=");
-		text_addf(&out, "%c%.*s=%s", i ? '&' : '?', (int)name, query->at[i], http_escape(arena, query->at[i] + name + 1, false));
+		text_addf(&out, "%c%.*s=%s", i ? '&' : '?', (int)name, query->at[i],
+				  http_escape(arena, query->at[i] + name + 1, false));
 	}
 	return out.length ? out.at : "";
 }
@@ -115,15 +116,14 @@ static void add_header(struct arena *arena, struct strings *headers, const char 
 }
 
 static enum bucket_answer exchange(struct bucket *bucket, struct arena *arena, struct call *call, struct http_answer *answer,
-							   recloser_error *error)
+								   recloser_error *error)
 {
 	const struct azure *azure = azure_of(bucket);
-	struct http_request request = {.method = call->method, .body = call->body, .body_from = call->from, .body_count = call->count,
-								   .sink = call->sink};
-	const char *path = call->key
-						   ? arena_printf(arena, "%s/%s/%s%s", azure->endpoint_path, azure->container,
-										  http_escape(arena, azure->prefix, true), http_escape(arena, call->key, true))
-						   : arena_printf(arena, "%s/%s", azure->endpoint_path, azure->container);
+	struct http_request request = {
+		.method = call->method, .body = call->body, .body_from = call->from, .body_count = call->count, .sink = call->sink};
+	const char *path = call->key ? arena_printf(arena, "%s/%s/%s%s", azure->endpoint_path, azure->container,
+												http_escape(arena, azure->prefix, true), http_escape(arena, call->key, true))
+								 : arena_printf(arena, "%s/%s", azure->endpoint_path, azure->container);
 	if (call->body && !call->count)
 		call->count = call->body->count;
 	strings_add(arena, &call->ms, arena_printf(arena, "x-ms-date: %s", date_text(arena)));
@@ -140,8 +140,8 @@ static enum bucket_answer exchange(struct bucket *bucket, struct arena *arena, s
 	return http_send(azure->http, arena, &request, answer, error);
 }
 
-static enum bucket_answer meaning(struct bucket *bucket, struct arena *arena, const struct http_answer *answer, const char *doing,
-								  const char *key, bool conditional, recloser_error *error)
+static enum bucket_answer meaning(struct bucket *bucket, struct arena *arena, const struct http_answer *answer,
+								  const char *doing, const char *key, bool conditional, recloser_error *error)
 {
 	return http_meaning(arena, answer, doing, where(bucket, arena, key), conditional, error);
 }
@@ -162,15 +162,18 @@ static void add_condition(struct call *call, enum bucket_when when, const char *
 }
 
 /* Blocks have no effect until the list of them is put. Their names are of this body, so that two writers do not mix. */
-static enum bucket_answer put_blocks(struct bucket *bucket, struct arena *arena, const char *key, const struct bucket_body *body,
-									 struct text *names, recloser_error *error)
+static enum bucket_answer put_blocks(struct bucket *bucket, struct arena *arena, const char *key,
+									 const struct bucket_body *body, struct text *names, recloser_error *error)
 {
 	text_add(names, "<?xml version=\"1.0\" encoding=\"utf-8\"?><BlockList>");
 	for (uint64_t from = 0, n = 0; from < body->count; from += BLOCK, n++) {
 		struct http_answer answer;
 		const char *name = arena_printf(arena, "%.32s-%08llu", body->sha256, (unsigned long long)n);
 		const char *id = base64_of(arena, (const uint8_t *)name, (int)strlen(name));
-		struct call call = {.method = "PUT", .key = key, .body = body, .from = from,
+		struct call call = {.method = "PUT",
+							.key = key,
+							.body = body,
+							.from = from,
 							.count = body->count - from < BLOCK ? body->count - from : BLOCK};
 		strings_add(arena, &call.query, arena_printf(arena, "blockid=%s", id));
 		strings_add(arena, &call.query, "comp=block");

@@ -36,8 +36,9 @@ static void *race(void *pointer)
 		pthread_cond_wait(&racer->gate->opened, &racer->gate->mutex);
 	pthread_mutex_unlock(&racer->gate->mutex);
 	if (setjmp(*arena_guard(racer->arena)) == 0)
-		racer->answer = racer->bucket->ops->put(racer->bucket, racer->key, &racer->body, racer->token ? BUCKET_IF_MATCH : BUCKET_IF_ABSENT,
-												   racer->token, NULL, &racer->error);
+		racer->answer =
+			racer->bucket->ops->put(racer->bucket, racer->key, &racer->body,
+									racer->token ? BUCKET_IF_MATCH : BUCKET_IF_ABSENT, racer->token, NULL, &racer->error);
 	return NULL;
 }
 
@@ -50,8 +51,8 @@ static recloser_status cant(enum bucket_answer answer, const struct bucket *buck
 }
 
 /* One round: how many of the racers were told that they made the object, or replaced it. */
-static recloser_status run_race(struct bucket *bucket, struct arena *arena, struct racer *racers, const char *key, const char *token,
-								int *winners, recloser_error *error)
+static recloser_status run_race(struct bucket *bucket, struct arena *arena, struct racer *racers, const char *key,
+								const char *token, int *winners, recloser_error *error)
 {
 	pthread_t threads[RACERS];
 	struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
@@ -101,8 +102,8 @@ static recloser_status race_once(struct bucket *bucket, struct arena *arena, str
 	return RECLOSER_OK;
 }
 
-static recloser_status try_races(struct bucket *bucket, struct arena *arena, const char *prefix, struct bucket_abilities *out,
-								  recloser_error *error)
+static recloser_status try_races(struct bucket *bucket, struct arena *arena, const char *prefix,
+								 struct bucket_abilities *out, recloser_error *error)
 {
 	struct racer racers[RACERS];
 	recloser_status status = RECLOSER_OK;
@@ -164,8 +165,9 @@ static void try_copy(struct bucket *bucket, struct arena *arena, const char *pre
 	struct bucket_found found;
 	if (!bucket->ops->copy)
 		return;
-	enum bucket_answer answer = bucket->ops->copy(bucket, arena_printf(arena, "%smatch", prefix), "\"0123456789abcdef0123456789abcdef\"",
-												  arena_printf(arena, "%scopy", prefix), &found, &ignored);
+	enum bucket_answer answer =
+		bucket->ops->copy(bucket, arena_printf(arena, "%smatch", prefix), "\"0123456789abcdef0123456789abcdef\"",
+						  arena_printf(arena, "%scopy", prefix), &found, &ignored);
 	out->copy_checks = answer == BUCKET_LOST || answer == BUCKET_LOOK;
 }
 
@@ -199,7 +201,8 @@ recloser_status bucket_probe(struct bucket *bucket, struct arena *arena, const c
 							 recloser_error *error)
 {
 	memset(out, 0, sizeof *out);
-	RC_TRY(try_match(bucket, arena_printf(arena, "%smatch", prefix), out, error)); /* first: it tells what is wrong with the store */
+	RC_TRY(try_match(bucket, arena_printf(arena, "%smatch", prefix), out,
+					 error)); /* first: it tells what is wrong with the store */
 	RC_TRY(try_races(bucket, arena, prefix, out, error));
 	try_checksum(bucket, arena_printf(arena, "%schecksum", prefix), out);
 	try_copy(bucket, arena, prefix, out);
@@ -220,7 +223,8 @@ static const struct {
 	const char *missing;
 } members[] = {
 	{"create_once", offsetof(struct bucket_abilities, create_once),
-	 "several writers can create one object at once (If-None-Match is not looked at in one step): two loads can lose each other's version"},
+	 "several writers can create one object at once (If-None-Match is not looked at in one step): two loads can lose each "
+	 "other's version"},
 	{"match", offsetof(struct bucket_abilities, match),
 	 "a stale writer can replace a newer object (If-Match is not honoured): two loads can lose each other's version"},
 	{"checksum", offsetof(struct bucket_abilities, checksum),

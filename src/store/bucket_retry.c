@@ -60,16 +60,16 @@ static enum bucket_answer end(struct bucket *bucket, enum bucket_answer answer, 
 	return BUCKET_FAILED;
 }
 
-#define REPEATED(call)                                                                                                  \
-	do {                                                                                                                \
-		recloser_error last;                                                                                            \
-		enum bucket_answer answer;                                                                                      \
-		int tried = 0;                                                                                                  \
-		do {                                                                                                            \
-			error_clear(&last);                                                                                         \
-			answer = (call);                                                                                            \
-		} while (try_again(bucket, answer, &tried));                                                                    \
-		return end(bucket, answer, tried, &last, error);                                                                \
+#define REPEATED(call)                                                                                                      \
+	do {                                                                                                                    \
+		recloser_error last;                                                                                                \
+		enum bucket_answer answer;                                                                                          \
+		int tried = 0;                                                                                                      \
+		do {                                                                                                                \
+			error_clear(&last);                                                                                             \
+			answer = (call);                                                                                                \
+		} while (try_again(bucket, answer, &tried));                                                                        \
+		return end(bucket, answer, tried, &last, error);                                                                    \
 	} while (0)
 
 static enum bucket_answer put_on_condition(struct bucket *bucket, const char *key, const struct bucket_body *body,

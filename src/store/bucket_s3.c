@@ -36,16 +36,22 @@ static const char *path_of(const struct s3 *s3, struct arena *arena, const char 
 }
 
 static enum bucket_answer exchange(struct bucket *bucket, struct arena *arena, const char *path, const char *query,
-							   struct strings own, const struct strings *others, struct http_request *request,
-							   struct http_answer *answer, recloser_error *error)
+								   struct strings own, const struct strings *others, struct http_request *request,
+								   struct http_answer *answer, recloser_error *error)
 {
 	const struct s3 *s3 = s3_of(bucket);
-	struct sigv4_request sign = {.method = request->method, .host = s3->host, .path = path, .query = query, .headers = own,
-								 .payload = request->body ? request->body->sha256 : no_body, .now_us = clock_now_us()};
+	struct sigv4_request sign = {.method = request->method,
+								 .host = s3->host,
+								 .path = path,
+								 .query = query,
+								 .headers = own,
+								 .payload = request->body ? request->body->sha256 : no_body,
+								 .now_us = clock_now_us()};
 	request->headers = sigv4_sign(arena, s3->dialect->sign, &s3->key, &sign);
 	for (size_t i = 0; others && i < others->count; i++)
 		strings_add(arena, &request->headers, others->at[i]);
-	request->url = arena_printf(arena, "%s://%s%s%s%s", s3->https ? "https" : "http", s3->host, path, *query ? "?" : "", query);
+	request->url =
+		arena_printf(arena, "%s://%s%s%s%s", s3->https ? "https" : "http", s3->host, path, *query ? "?" : "", query);
 	return http_send(s3->http, arena, request, answer, error);
 }
 
@@ -64,8 +70,8 @@ static const char *md5_header(struct arena *arena, const struct bucket_body *bod
 	return arena_printf(arena, "Content-MD5: %s", (const char *)base64);
 }
 
-static void add_condition(const struct s3 *s3, struct arena *arena, enum bucket_when when, const char *token, struct strings *own,
-						  struct strings *others)
+static void add_condition(const struct s3 *s3, struct arena *arena, enum bucket_when when, const char *token,
+						  struct strings *own, struct strings *others)
 {
 	if (when == BUCKET_ALWAYS)
 		return;
@@ -80,7 +86,8 @@ static void add_condition(const struct s3 *s3, struct arena *arena, enum bucket_
 
 static enum bucket_answer too_large(struct bucket *bucket, struct arena *arena, const char *key, recloser_error *error)
 {
-	error_set(error, RECLOSER_IO, "store.too_large", "the partition's file is larger than 5 GiB, which a store takes in one piece");
+	error_set(error, RECLOSER_IO, "store.too_large",
+			  "the partition's file is larger than 5 GiB, which a store takes in one piece");
 	error_where(error, "%s", where(bucket, arena, key));
 	error_hint(error, "partition by one more column");
 	return BUCKET_FAILED;
@@ -145,7 +152,8 @@ static enum bucket_answer head(struct bucket *bucket, const char *key, struct bu
 	struct arena *arena = arena_new(s3->arena);
 	struct http_request request = {.method = "HEAD"};
 	struct http_answer answer;
-	enum bucket_answer out = exchange(bucket, arena, path_of(s3, arena, key), "", (struct strings){0}, NULL, &request, &answer, error);
+	enum bucket_answer out =
+		exchange(bucket, arena, path_of(s3, arena, key), "", (struct strings){0}, NULL, &request, &answer, error);
 	if (out == BUCKET_DONE && answer.status != 200)
 		out = http_meaning(arena, &answer, "look at an object", where(bucket, arena, key), false, error);
 	else if (out == BUCKET_DONE)
@@ -180,11 +188,13 @@ static enum bucket_answer copy(struct bucket *bucket, const char *from, const ch
 	struct http_request request = {.method = "PUT", .body = &nothing};
 	struct http_answer answer;
 	bucket_body_bytes(&nothing, "", 0);
-	strings_add(arena, &own, arena_printf(arena, "%scopy-source: /%s/%s%s", prefix, s3->bucket, http_escape(arena, s3->prefix, true),
-										  http_escape(arena, from, true)));
+	strings_add(arena, &own,
+				arena_printf(arena, "%scopy-source: /%s/%s%s", prefix, s3->bucket, http_escape(arena, s3->prefix, true),
+							 http_escape(arena, from, true)));
 	if (token)
-		strings_add(arena, &own, arena_printf(arena, "%scopy-source-%s: %s", prefix,
-											  s3->dialect->generations ? "if-generation-match" : "if-match", token));
+		strings_add(arena, &own,
+					arena_printf(arena, "%scopy-source-%s: %s", prefix,
+								 s3->dialect->generations ? "if-generation-match" : "if-match", token));
 	enum bucket_answer out = exchange(bucket, arena, path_of(s3, arena, to), "", own, NULL, &request, &answer, error);
 	if (out == BUCKET_DONE && answer.status != 200)
 		out = http_meaning(arena, &answer, "copy an object", where(bucket, arena, from), true, error);
@@ -205,7 +215,8 @@ static enum bucket_answer remove_object(struct bucket *bucket, const char *key, 
 	struct arena *arena = arena_new(s3->arena);
 	struct http_request request = {.method = "DELETE"};
 	struct http_answer answer;
-	enum bucket_answer out = exchange(bucket, arena, path_of(s3, arena, key), "", (struct strings){0}, NULL, &request, &answer, error);
+	enum bucket_answer out =
+		exchange(bucket, arena, path_of(s3, arena, key), "", (struct strings){0}, NULL, &request, &answer, error);
 	if (out == BUCKET_DONE && answer.status != 200 && answer.status != 204)
 		out = http_meaning(arena, &answer, "remove an object", where(bucket, arena, key), false, error);
 	arena_free(arena);
@@ -254,7 +265,8 @@ static enum bucket_answer list(struct bucket *bucket, struct arena *arena, const
 		text_addf(&query, "&max-keys=%d", what->most);
 	text_addf(&query, "&prefix=%s%s", http_escape(scratch, s3->prefix, false), http_escape(scratch, what->prefix, false));
 	if (what->after && !what->next)
-		text_addf(&query, "&start-after=%s%s", http_escape(scratch, s3->prefix, false), http_escape(scratch, what->after, false));
+		text_addf(&query, "&start-after=%s%s", http_escape(scratch, s3->prefix, false),
+				  http_escape(scratch, what->after, false));
 	const char *path = s3->bucket_in_path ? arena_printf(scratch, "/%s", s3->bucket) : "/";
 	enum bucket_answer got = exchange(bucket, scratch, path, query.at, (struct strings){0}, NULL, &request, &answer, error);
 	if (got == BUCKET_DONE && answer.status != 200) {

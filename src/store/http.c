@@ -260,7 +260,9 @@ static enum bucket_answer failure(struct http *http, struct arena *arena, const 
 	const char *host = host_of(arena, request->url), *why = *http->problem ? http->problem : curl_easy_strerror(code);
 	if (t->file_error) {
 		error_errno(error, "store.file", t->file_error, t->sink ? "keep what came from the store in" : "read",
-					t->sink && t->sink->file ? t->sink->file : t->body && t->body->file ? t->body->file : host);
+					t->sink && t->sink->file   ? t->sink->file
+					: t->body && t->body->file ? t->body->file
+											   : host);
 		return BUCKET_FAILED;
 	}
 	switch (code) {
@@ -292,8 +294,7 @@ static bool open_files(struct transfer *t, recloser_error *error)
 		error_errno(error, "store.file", errno, "open", t->body->file);
 		return false;
 	}
-	if (t->sink && t->sink->file &&
-		(t->to_file = open(t->sink->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0) {
+	if (t->sink && t->sink->file && (t->to_file = open(t->sink->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0) {
 		error_errno(error, "store.file", errno, "make", t->sink->file);
 		return false;
 	}
@@ -350,8 +351,13 @@ enum bucket_answer http_send(struct http *http, struct arena *arena, const struc
 	struct arena *scratch = arena_new(arena);
 	struct curl_slist *headers = NULL;
 	struct transfer *t = arena_alloc(scratch, sizeof *t);
-	*t = (struct transfer){.body = request->body, .from = request->body_from, .from_file = -1, .to_file = -1,
-						   .sink = request->sink, .answer = answer, .curl = http->curl};
+	*t = (struct transfer){.body = request->body,
+						   .from = request->body_from,
+						   .from_file = -1,
+						   .to_file = -1,
+						   .sink = request->sink,
+						   .answer = answer,
+						   .curl = http->curl};
 	t->count = request->body_count ? request->body_count : request->body ? request->body->count : 0;
 	*answer = (struct http_answer){.length = -1, .body = ""};
 	arena_defer(scratch, free_received, t);
@@ -381,7 +387,8 @@ enum bucket_answer http_send(struct http *http, struct arena *arena, const struc
 	if (!closed && !t->file_error)
 		t->file_error = EIO;
 	end_sink(t);
-	enum bucket_answer out = code == CURLE_OK && !t->file_error ? BUCKET_DONE : failure(http, arena, request, code, t, error);
+	enum bucket_answer out =
+		code == CURLE_OK && !t->file_error ? BUCKET_DONE : failure(http, arena, request, code, t, error);
 	if (out != BUCKET_DONE)
 		answer->status = 0;
 	else

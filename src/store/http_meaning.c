@@ -31,8 +31,10 @@ static const struct known known_codes[] = {
 	{"XAdminUserNotFound", "the store does not know this access key", "look at AWS_ACCESS_KEY_ID or AWS_PROFILE"},
 	{"InvalidAccessKey", "the store does not know this access key", "look at AWS_ACCESS_KEY_ID or AWS_PROFILE"},
 	{"SignatureDoesNotMatch", "the secret key is wrong", "look at AWS_SECRET_ACCESS_KEY or AWS_PROFILE"},
-	{"AuthenticationFailed", "the account key is wrong", "look at AZURE_STORAGE_ACCESS_KEY or AZURE_STORAGE_CONNECTION_STRING"},
-	{"AuthorizationFailure", "the account key is wrong", "look at AZURE_STORAGE_ACCESS_KEY or AZURE_STORAGE_CONNECTION_STRING"},
+	{"AuthenticationFailed", "the account key is wrong",
+	 "look at AZURE_STORAGE_ACCESS_KEY or AZURE_STORAGE_CONNECTION_STRING"},
+	{"AuthorizationFailure", "the account key is wrong",
+	 "look at AZURE_STORAGE_ACCESS_KEY or AZURE_STORAGE_CONNECTION_STRING"},
 	{"ExpiredToken", "the credentials have expired", "get new ones"},
 	{"InvalidToken", "the session token is not valid", "look at AWS_SESSION_TOKEN"},
 	{"AccessDenied", "the store does not allow this",
@@ -41,7 +43,8 @@ static const struct known known_codes[] = {
 	{"PermanentRedirect", "the bucket is in another region", "set AWS_REGION to the bucket's region"},
 	{"AuthorizationHeaderMalformed", "the bucket is in another region", "set AWS_REGION to the bucket's region"},
 	{"EntityTooLarge", "the object is larger than the store takes in one piece", "use a finer partition"},
-	{"KeyTooLongError", "the key is longer than the store takes (1,024 bytes)", "use shorter partition values or a shorter prefix"},
+	{"KeyTooLongError", "the key is longer than the store takes (1,024 bytes)",
+	 "use shorter partition values or a shorter prefix"},
 };
 
 static enum bucket_answer skewed(const struct http_answer *answer, const char *where, recloser_error *error)
@@ -49,8 +52,8 @@ static enum bucket_answer skewed(const struct http_answer *answer, const char *w
 	time_t theirs = curl_getdate(answer->date, NULL);
 	long seconds = theirs > 0 ? (long)(clock_now_us() / 1000000 - (int64_t)theirs) : 0;
 	if (seconds)
-		error_set(error, RECLOSER_IO, "store.clock", "the clock of this machine is %ld minutes %s the store's", labs(seconds) / 60,
-				  seconds > 0 ? "ahead of" : "behind");
+		error_set(error, RECLOSER_IO, "store.clock", "the clock of this machine is %ld minutes %s the store's",
+				  labs(seconds) / 60, seconds > 0 ? "ahead of" : "behind");
 	else
 		error_set(error, RECLOSER_IO, "store.clock", "the clock of this machine is too far from the store's");
 	error_where(error, "%s", where);
@@ -104,7 +107,8 @@ enum bucket_answer http_meaning(struct arena *arena, const struct http_answer *a
 		break;
 	case 429:
 	case 503:
-		error_set(error, RECLOSER_IO, "store.busy", "the object store asks to come back later (%d %s)", answer->status, code);
+		error_set(error, RECLOSER_IO, "store.busy", "the object store asks to come back later (%d %s)", answer->status,
+				  code);
 		error_where(error, "%s", where);
 		return BUCKET_BUSY;
 	case 408:

@@ -10,8 +10,11 @@
 static const struct {
 	const char *prefix, *url;
 } forms[] = {
-	{"s3://", "s3://"},       {"az://", "az://"},       {"gs://", "gs://"},        {"https://", "https://"}, {"http://", "http://"},
-	{"/vsis3/", "s3://"},     {"/vsiaz/", "az://"},     {"/vsigs/", "gs://"},      {"/vsicurl/", ""},        {"/vsis3_streaming/", "s3://"},
+	{"s3://", "s3://"},          {"az://", "az://"},
+	{"gs://", "gs://"},          {"https://", "https://"},
+	{"http://", "http://"},      {"/vsis3/", "s3://"},
+	{"/vsiaz/", "az://"},        {"/vsigs/", "gs://"},
+	{"/vsicurl/", ""},           {"/vsis3_streaming/", "s3://"},
 	{"/vsicurl_streaming/", ""},
 };
 
@@ -74,7 +77,8 @@ static struct bucket *web_bucket(struct arena *arena)
 {
 	struct bucket *bucket = arena_alloc(arena, sizeof *bucket);
 	struct web *web = arena_alloc(arena, sizeof *web);
-	*bucket = (struct bucket){.ops = &web_ops, .impl = web, .url = "", .server = "", .counts = arena_alloc(arena, sizeof *bucket->counts)};
+	*bucket = (struct bucket){
+		.ops = &web_ops, .impl = web, .url = "", .server = "", .counts = arena_alloc(arena, sizeof *bucket->counts)};
 	web->arena = arena;
 	web->http = http_on(arena, bucket->counts);
 	return bucket_retry(arena, bucket, NULL);
@@ -97,7 +101,8 @@ static recloser_status open_store(struct arena *arena, const char *url, struct b
 	return bucket_open(arena, arena_strndup(arena, url, (size_t)(slash - url)), bucket, error);
 }
 
-recloser_status remote_fetch(struct arena *arena, const char *path, const char *file, struct remote *out, recloser_error *error)
+recloser_status remote_fetch(struct arena *arena, const char *path, const char *file, struct remote *out,
+							 recloser_error *error)
 {
 	struct bucket *bucket;
 	struct bucket_found found = {{0}, 0};

@@ -49,7 +49,8 @@ static bool is_dead(const char *path)
 {
 	struct stat status;
 	char alive[4096];
-	if (lstat(path, &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() || time(NULL) - status.st_mtime < 60)
+	if (lstat(path, &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
+		time(NULL) - status.st_mtime < 60)
 		return false;
 	if ((size_t)snprintf(alive, sizeof alive, "%s/alive", path) >= sizeof alive)
 		return false;

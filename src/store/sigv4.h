@@ -19,10 +19,10 @@ struct sigv4_key {
 
 struct sigv4_request {
 	const char *method, *host;
-	const char *path;  /* escaped */
-	const char *query; /* escaped and sorted, "" for none */
+	const char *path;       /* escaped */
+	const char *query;      /* escaped and sorted, "" for none */
 	struct strings headers; /* "name: value", of the store's own prefix, names in lower case and sorted */
-	const char *payload; /* hexadecimal SHA-256 of the body */
+	const char *payload;    /* hexadecimal SHA-256 of the body */
 	int64_t now_us;
 };
 /* The headers to send: host, the given ones, date, digest and the signature. */

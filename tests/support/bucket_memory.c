@@ -41,7 +41,8 @@ static void write_object(struct memory_store *store, const char *key, const char
 	if (!object) {
 		if (store->count == store->capacity) {
 			size_t grown = store->capacity ? store->capacity * 2 : 64;
-			store->objects = arena_grow(store->arena, store->objects, store->count * sizeof *store->objects, grown * sizeof *store->objects);
+			store->objects = arena_grow(store->arena, store->objects, store->count * sizeof *store->objects,
+										grown * sizeof *store->objects);
 			store->capacity = grown;
 		}
 		object = &store->objects[store->count++];
@@ -55,7 +56,8 @@ static void write_object(struct memory_store *store, const char *key, const char
 	hex_of(body.md5, sizeof body.md5, md5);
 	snprintf(object->token, sizeof object->token, "\"%s\"", md5);
 	if (text_ends(key, "/part.parquet")) {
-		store->live = arena_grow(store->arena, store->live, store->live_count * sizeof *store->live, (store->live_count + 1) * sizeof *store->live);
+		store->live = arena_grow(store->arena, store->live, store->live_count * sizeof *store->live,
+								 (store->live_count + 1) * sizeof *store->live);
 		store->live[store->live_count++] = arena_printf(store->arena, "%s %s", key, object->bytes);
 	}
 }
@@ -105,20 +107,21 @@ static enum memory_fault begin(struct bucket *bucket, bool live_put, bool *dead)
 	return hit ? faults->kind : FAULT_NONE;
 }
 
-#define BEGIN(live_put)                                                                                                 \
-	struct memory *memory = bucket->impl;                                                                               \
-	struct memory_store *store = memory->store;                                                                         \
-	bool dead;                                                                                                          \
-	enum memory_fault fault = begin(bucket, live_put, &dead);                                                           \
-	if (dead)                                                                                                           \
-		return say(BUCKET_FAILED, "the process is dead", error);                                                        \
-	if (fault == FAULT_BUSY)                                                                                            \
-		return say(BUCKET_BUSY, "come back later", error);                                                              \
-	if (fault == FAULT_DROP)                                                                                            \
+#define BEGIN(live_put)                                                                                                     \
+	struct memory *memory = bucket->impl;                                                                                   \
+	struct memory_store *store = memory->store;                                                                             \
+	bool dead;                                                                                                              \
+	enum memory_fault fault = begin(bucket, live_put, &dead);                                                               \
+	if (dead)                                                                                                               \
+		return say(BUCKET_FAILED, "the process is dead", error);                                                            \
+	if (fault == FAULT_BUSY)                                                                                                \
+		return say(BUCKET_BUSY, "come back later", error);                                                                  \
+	if (fault == FAULT_DROP)                                                                                                \
 	return say(BUCKET_UNKNOWN, "no answer", error)
 
-static enum bucket_answer put_locked(struct memory_store *store, enum memory_fault fault, const char *key, const struct bucket_body *body, enum bucket_when when,
-							  const char *token, struct bucket_found *found, recloser_error *error)
+static enum bucket_answer put_locked(struct memory_store *store, enum memory_fault fault, const char *key,
+									 const struct bucket_body *body, enum bucket_when when, const char *token,
+									 struct bucket_found *found, recloser_error *error)
 {
 	char *bytes = arena_alloc(store->arena, (size_t)body->count + 1);
 	if (body->file) {
@@ -134,8 +137,9 @@ static enum bucket_answer put_locked(struct memory_store *store, enum memory_fau
 	if (!store->no_checksums && strcmp(real.sha256, body->sha256) != 0)
 		return say(BUCKET_FAILED, "400 BadDigest", error);
 	if (fault == FAULT_LATE) {
-		store->late[store->late_count++] = (struct memory_put){
-			arena_strdup(store->arena, key), bytes, token ? arena_strdup(store->arena, token) : NULL, (size_t)body->count, when};
+		store->late[store->late_count++] =
+			(struct memory_put){arena_strdup(store->arena, key), bytes, token ? arena_strdup(store->arena, token) : NULL,
+								(size_t)body->count, when};
 		return say(BUCKET_UNKNOWN, "no answer", error);
 	}
 	if (!holds(store, key, when, token))
@@ -221,11 +225,13 @@ static enum bucket_answer list(struct bucket *bucket, struct arena *arena, const
 	out->at = arena_array(arena, store->count + 1, sizeof *out->at);
 	for (size_t i = store->count; i-- > 0;) {
 		const struct memory_object *object = &store->objects[i];
-		if (!object->there || !text_starts(object->key, what->prefix) || (what->after && strcmp(object->key, what->after) <= 0))
+		if (!object->there || !text_starts(object->key, what->prefix) ||
+			(what->after && strcmp(object->key, what->after) <= 0))
 			continue;
 		if (strstr(object->key, "/ledger/") && hidden && hidden--)
 			continue;
-		out->at[out->count++] = (struct bucket_object){arena_strdup(arena, object->key), arena_strdup(arena, object->token), object->count, 0};
+		out->at[out->count++] =
+			(struct bucket_object){arena_strdup(arena, object->key), arena_strdup(arena, object->token), object->count, 0};
 	}
 	qsort(out->at, out->count, sizeof *out->at, by_key);
 	return BUCKET_DONE;

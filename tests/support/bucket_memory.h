@@ -46,8 +46,8 @@ enum memory_fault {
 struct memory_faults {
 	unsigned at; /* number of the request, from 1; 0: none */
 	enum memory_fault kind;
-	bool puts_only;        /* count conditional puts of live objects only */
-	unsigned stop_after;   /* requests; 0: never. What follows is refused: the process is dead */
+	bool puts_only;      /* count conditional puts of live objects only */
+	unsigned stop_after; /* requests; 0: never. What follows is refused: the process is dead */
 	void (*before)(void *arg, unsigned request);
 	void *arg;
 	unsigned sent; /* out: requests */

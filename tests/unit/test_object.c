@@ -41,7 +41,8 @@ static recloser_status stage(struct arena *arena, struct staging *staging, struc
 	RC_TRY(staging_hold(staging, partition, error));
 	RC_TRY(ledger_newest(dataset, arena, partition, &base, error));
 	RC_TRY(live_state(dataset, arena, partition, base, &state, error));
-	*entry = (struct entry){.partition = partition, .kind = "version", .bytes = strlen(content), .base_seen = base ? base->seq : 0};
+	*entry = (struct entry){
+		.partition = partition, .kind = "version", .bytes = strlen(content), .base_seen = base ? base->seq : 0};
 	sha256_of(content, strlen(content), entry->sha256);
 	entry->content_fingerprint = arena_printf(arena, "test:%s", content);
 	entry->record = json_new_object(arena);
@@ -56,16 +57,16 @@ static json_t *config_of(struct arena *arena)
 	return config;
 }
 
-static recloser_status open_dataset(struct arena *arena, struct memory_store *store, struct memory_faults *faults, struct dataset **out,
-									recloser_error *error)
+static recloser_status open_dataset(struct arena *arena, struct memory_store *store, struct memory_faults *faults,
+									struct dataset **out, recloser_error *error)
 {
 	struct bucket_retry_options quick = {3, 1e-5};
 	struct bucket *bucket = bucket_retry(arena, bucket_memory(arena, store, faults), &quick);
 	return dataset_open_bucket(arena, fs_posix(arena), bucket, NULL, "s3://lake", "queue", out, error);
 }
 
-static recloser_status steps(struct arena *arena, struct memory_store *store, const char *content, struct memory_faults *faults,
-							 struct loaded *out)
+static recloser_status steps(struct arena *arena, struct memory_store *store, const char *content,
+							 struct memory_faults *faults, struct loaded *out)
 {
 	struct dataset *dataset;
 	struct staging *staging;
@@ -110,7 +111,8 @@ static bool kept_somewhere(const struct memory_store *store, const char *content
 	if (live && strcmp(live->bytes, content) == 0)
 		return true;
 	for (size_t i = 0; i < store->count; i++)
-		if (store->objects[i].there && strstr(store->objects[i].key, "/archive/") && strcmp(store->objects[i].bytes, content) == 0)
+		if (store->objects[i].there && strstr(store->objects[i].key, "/archive/") &&
+			strcmp(store->objects[i].bytes, content) == 0)
 			return true;
 	return false;
 }
@@ -226,8 +228,8 @@ static void test_first_requests(void **state)
 	struct loaded probing = load(store, "one", NULL);
 	store = STORE(arena, "other");
 	assert_int_equal(probing.status, RECLOSER_OK);
-	/* dataset.json; the probe: looked for, 3 conditions, 3 HEADs of its races (which are not counted here), checksum, copy, list,
-	 * 4 removals, list, kept; 5 the partition; dataset.json; 3 as above. */
+	/* dataset.json; the probe: looked for, 3 conditions, 3 HEADs of its races (which are not counted here), checksum, copy,
+	 * list, 4 removals, list, kept; 5 the partition; dataset.json; 3 as above. */
 	assert_int_equal(probing.requests, 1 + 1 + 3 + 3 + 1 + 1 + 1 + 4 + 1 + 1 + 5 + 1 + 3);
 	arena_free(arena);
 }
@@ -381,7 +383,8 @@ static void test_lost_answers(void **state)
 /* The sender of a PUT dies, others go on, and then it acts, or does not, as its condition says. */
 static void test_late_put(void **state)
 {
-	static const char *const stories[][4] = {{"three", NULL}, {"three", "one", NULL}, {"one", NULL}, {"three", "one", "four", NULL}};
+	static const char *const stories[][4] = {
+		{"three", NULL}, {"three", "one", NULL}, {"one", NULL}, {"three", "one", "four", NULL}};
 	(void)state;
 	for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
 		struct arena *arena = arena_new(NULL);
@@ -462,10 +465,10 @@ static void test_two_writers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),   cmocka_unit_test(test_requests),      cmocka_unit_test(test_first_requests),
-		cmocka_unit_test(test_foreign),    cmocka_unit_test(test_gone),          cmocka_unit_test(test_copy_variants),
-		cmocka_unit_test(test_unsafe),     cmocka_unit_test(test_stale_listing), cmocka_unit_test(test_death),
-		cmocka_unit_test(test_lost_answers), cmocka_unit_test(test_late_put),    cmocka_unit_test(test_two_writers),
+		cmocka_unit_test(test_versions),     cmocka_unit_test(test_requests),      cmocka_unit_test(test_first_requests),
+		cmocka_unit_test(test_foreign),      cmocka_unit_test(test_gone),          cmocka_unit_test(test_copy_variants),
+		cmocka_unit_test(test_unsafe),       cmocka_unit_test(test_stale_listing), cmocka_unit_test(test_death),
+		cmocka_unit_test(test_lost_answers), cmocka_unit_test(test_late_put),      cmocka_unit_test(test_two_writers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,8 +17,12 @@ static const struct sigv4_key key = {"AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MD
 
 static const char *authorization(struct arena *arena, const char *path, const char *query, const char *header)
 {
-	struct sigv4_request request = {.method = "GET", .host = "examplebucket.s3.amazonaws.com", .path = path, .query = query,
-									.payload = empty, .now_us = clock_parse("2013-05-24T00:00:00Z")};
+	struct sigv4_request request = {.method = "GET",
+									.host = "examplebucket.s3.amazonaws.com",
+									.path = path,
+									.query = query,
+									.payload = empty,
+									.now_us = clock_parse("2013-05-24T00:00:00Z")};
 	if (header)
 		strings_add(arena, &request.headers, header);
 	struct strings headers = sigv4_sign(arena, &sigv4_amazon, &key, &request);
@@ -29,10 +33,11 @@ static void test_examples(void **state)
 {
 	struct arena *arena = arena_new(NULL);
 	(void)state;
-	assert_string_equal(authorization(arena, "/test.txt", "", "range: bytes=0-9"),
-						"Authorization: AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, "
-						"SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, "
-						"Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
+	assert_string_equal(
+		authorization(arena, "/test.txt", "", "range: bytes=0-9"),
+		"Authorization: AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, "
+		"SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, "
+		"Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
 	assert_non_null(strstr(authorization(arena, "/", "lifecycle=", NULL),
 						   "Signature=fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"));
 	assert_non_null(strstr(authorization(arena, "/", "max-keys=2&prefix=J", NULL),
@@ -44,7 +49,8 @@ static void test_order_and_token(void **state)
 {
 	struct arena *arena = arena_new(NULL);
 	struct sigv4_key with_token = key;
-	struct sigv4_request request = {.method = "PUT", .host = "h", .path = "/b/k", .query = "", .payload = empty, .now_us = 0};
+	struct sigv4_request request = {
+		.method = "PUT", .host = "h", .path = "/b/k", .query = "", .payload = empty, .now_us = 0};
 	(void)state;
 	with_token.token = "session";
 	strings_add(arena, &request.headers, "x-amz-copy-source-if-match: \"e\"");
@@ -52,8 +58,10 @@ static void test_order_and_token(void **state)
 	struct strings headers = sigv4_sign(arena, &sigv4_amazon, &with_token, &request);
 	assert_non_null(strstr(headers.at[headers.count - 1], "SignedHeaders=host;x-amz-content-sha256;x-amz-copy-source;"
 														  "x-amz-copy-source-if-match;x-amz-date;x-amz-security-token,"));
-	headers = sigv4_sign(arena, &sigv4_google, &key, &(struct sigv4_request){.method = "GET", .host = "h", .path = "/", .query = "", .payload = empty});
-	assert_non_null(strstr(headers.at[headers.count - 1], "GOOG4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/19700101/us-east-1/storage/goog4_request"));
+	headers = sigv4_sign(arena, &sigv4_google, &key,
+						 &(struct sigv4_request){.method = "GET", .host = "h", .path = "/", .query = "", .payload = empty});
+	assert_non_null(strstr(headers.at[headers.count - 1],
+						   "GOOG4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/19700101/us-east-1/storage/goog4_request"));
 	headers = sigv4_sign(arena, &sigv4_amazon, &(struct sigv4_key){.region = "r"}, &request);
 	assert_string_equal(headers.at[0], "host: h");
 	assert_int_equal(headers.count, 3); /* unsigned */
