@@ -359,7 +359,11 @@ static recloser_status source_crs(struct arena *arena, struct layout_context *co
 	if (own)
 		RC_TRY(crs_read(arena, facts->crs_projjson, &from_source, error));
 	if (geometry->crs && strcmp(geometry->crs, "unknown") != 0) {
-		RC_TRY(crs_read(arena, geometry->crs, &layout->crs, error));
+		recloser_status status = crs_read(arena, geometry->crs, &layout->crs, error);
+		if (status != RECLOSER_OK) {
+			error_where(error, "%s, line %d", context->spec->path, geometry->mark.line);
+			return status;
+		}
 		if (!own || crs_same(&layout->crs, &from_source))
 			return RECLOSER_OK;
 		error_set(error, RECLOSER_REFUSED, "source.crs", "the source says its coordinates are in %s, the spec says %s",

@@ -60,6 +60,9 @@ struct layout_context {
 recloser_status layout_plan(struct arena *arena, struct layout_context *context, struct source *source, const struct input *input,
                             const struct block *block, size_t ordinal, struct layout **out, recloser_error *error) RC_CHECKED;
 
+/* At the end of the reason of a row whose coordinates are inside the CRS's bounds once x and y are exchanged. */
+#define SWAPPED_WORDS ", but inside with x and y exchanged"
+
 /* The SELECT described above. */
 recloser_status layout_select(struct arena *arena, struct layout_context *context, struct layout *layout, const char **out,
                               recloser_error *error) RC_CHECKED;

@@ -64,7 +64,7 @@ static recloser_status spellings(struct batch *batch, struct strings *out, reclo
 	return RECLOSER_OK;
 }
 
-static recloser_status over_the_limit(struct batch *batch, recloser_error *error)
+static recloser_status over_the_limit(struct batch *batch, bool swapped, recloser_error *error)
 {
 	struct arena *arena = batch->arena;
 	const struct threshold *max = &batch->context->spec->quarantine.max;
@@ -75,7 +75,29 @@ static recloser_status over_the_limit(struct batch *batch, recloser_error *error
 	error_set(error, RECLOSER_REFUSED, "batch.quarantine", "%s of %s rows would be quarantined, more than the limit of %s",
 	          text_count(arena, batch->quarantined), text_count(arena, batch->rows_in), limit);
 	error_where(error, "%s", strings_join(arena, &lines, "\n"));
+	if (swapped)
+		return error_hint(error, "%s", batch->warnings.at[batch->warnings.count - 1]);
 	return error_hint(error, "accept spellings with `missing:`, give a `default:`, leave rows out with `skip:`, or raise `quarantine: {max: ...}`");
+}
+
+/* Are most of the coordinates that are outside inside once they are exchanged? Then that is what happened, and it is said. */
+static recloser_status suspect_swap(struct batch *batch, bool *suspected, recloser_error *error)
+{
+	struct rows rows;
+	const struct geometry_spec *geometry = &batch->context->spec->geometry;
+	RC_TRY(engine_query(batch->context->engine, batch->arena, "look for exchanged coordinates",
+	    "SELECT count(*) FILTER (contains(_rc_fault, '" SWAPPED_WORDS "')), count(*) FROM batch WHERE contains(_rc_fault, ' is outside ')", &rows, error));
+	int64_t swapped = rows_int(&rows, 0, 0), outside = rows_int(&rows, 0, 1);
+	*suspected = swapped >= 2 && swapped * 10 >= outside * 9;
+	if (!*suspected)
+		return RECLOSER_OK;
+	const char *advice = geometry->from == GEOMETRY_LON_LAT
+		? arena_printf(batch->arena, "geometry: {from: {lon: %s, lat: %s}} would take them the other way round", geometry->parts[1], geometry->parts[0])
+		: "the file has them the other way round than its CRS says";
+	strings_add(batch->arena, &batch->warnings, arena_printf(batch->arena,
+	    "%s rows lie outside of the CRS's bounds and inside with x and y exchanged: are longitude and latitude swapped? %s",
+	    text_count(batch->arena, (uint64_t)swapped), advice));
+	return RECLOSER_OK;
 }
 
 recloser_status batch_quarantine(struct batch *batch, recloser_error *error)
@@ -86,11 +108,14 @@ recloser_status batch_quarantine(struct batch *batch, recloser_error *error)
 	batch->quarantined = (uint64_t)rows_int(&rows, 0, 0);
 	if (batch->quarantined == 0)
 		return RECLOSER_OK;
+	bool swapped = false;
+	if (batch->has_geometry)
+		RC_TRY(suspect_swap(batch, &swapped, error));
 	RC_TRY(make_table(batch, error));
 	const struct guard *guard = &batch->context->spec->quarantine;
 	if (threshold_exceeded(&guard->max, batch->quarantined, batch->rows_in)) {
 		if (guard->policy == POLICY_REFUSE)
-			return over_the_limit(batch, error);
+			return over_the_limit(batch, swapped, error);
 		if (guard->policy != POLICY_ALLOW)
 			strings_add(batch->arena, &batch->warnings, "more rows are quarantined than the spec's limit");
 	}

@@ -14,9 +14,11 @@
  * Helper columns begin with _rc_; no name of the user's can (spec.h, layout.c). */
 #include "batch/layout.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/hive.h"
+#include "base/number.h"
 #include "batch/convert.h"
 #include "batch/lookup.h"
 
@@ -351,6 +353,27 @@ static recloser_status geometry_raw(struct layers *layers, const char **raw, rec
 	}
 }
 
+/* SQL of a bound; a system whose reach PROJ does not know is endless. */
+static const char *bound_sql(struct arena *arena, double bound)
+{
+	char text[NUMBER_MAX];
+	if (isinf(bound))
+		return bound < 0 ? "CAST('-infinity' AS DOUBLE)" : "CAST('infinity' AS DOUBLE)";
+	number_shortest(bound, text);
+	return arena_printf(arena, "CAST('%s' AS DOUBLE)", text);
+}
+
+/* Coordinates that can't be of this system; exchanged ones are said to be, since there is no other likely reason. */
+static void outside_fault(struct layers *layers, const char *condition, const char *geometry, const double bounds[4])
+{
+	struct arena *arena = layers->arena;
+	const char *arguments = arena_printf(arena, "%s, %s, %s, %s, %s", geometry, bound_sql(arena, bounds[0]), bound_sql(arena, bounds[1]),
+	                                     bound_sql(arena, bounds[2]), bound_sql(arena, bounds[3]));
+	const char *outside = arena_printf(arena, "rc_wkb_outside(%s)", arguments);
+	add_fault(layers, arena_printf(arena, "%s AND %s IS NOT NULL", condition, outside), NULL, layers->context->spec->geometry.column,
+	          arena_printf(arena, "(%s || CASE WHEN rc_wkb_swapped(%s) THEN '" SWAPPED_WORDS "' ELSE '' END)", outside, arguments));
+}
+
 static void geometry_faults(struct layers *layers, const char *stored)
 {
 	struct arena *arena = layers->arena;
@@ -369,11 +392,8 @@ static void geometry_faults(struct layers *layers, const char *stored)
 	          NULL, spec->column, fault);
 	add_fault(layers, arena_printf(arena, "_rc_g0 IS NOT NULL AND _rc_g1 IS NULL"),
 	          "the geometry can't be brought into the form that is stored", spec->column, NULL);
-	if (layers->context->crs.projjson) {
-		const double *b = layers->context->crs.bounds;
-		const char *outside = arena_printf(arena, "rc_wkb_outside(%s, %.17g, %.17g, %.17g, %.17g)", stored, b[0], b[1], b[2], b[3]);
-		add_fault(layers, arena_printf(arena, "%s IS NULL AND %s IS NOT NULL", fault, outside), NULL, spec->column, outside);
-	}
+	if (layers->context->crs.projjson)
+		outside_fault(layers, arena_printf(arena, "%s IS NULL", fault), stored, layers->context->crs.bounds);
 	if (spec->types.count) {
 		struct text list = text_on(arena);
 		for (size_t i = 0; i < spec->types.count; i++)
@@ -401,9 +421,12 @@ static recloser_status geometry_layers(struct layers *layers, recloser_error *er
 	if (spec->curves == CURVES_LINEARIZE)
 		moved = arena_printf(arena, "rc_linearize(%s)", moved);
 	const struct crs *to = &layers->context->crs;
-	if (layout->crs.projjson && to->projjson && !crs_same(&layout->crs, to))
+	if (layout->crs.projjson && to->projjson && !crs_same(&layout->crs, to)) {
+		/* A transformation makes something of coordinates that are none of its system, so they are looked at before it. */
+		outside_fault(layers, "TRUE", "_rc_g0", layout->crs.bounds);
 		moved = arena_printf(arena, "rc_transform(rc_wkb(%s), %s, %s)", moved, sql_text(arena, layout->crs.projjson),
 		                     sql_text(arena, to->projjson));
+	}
 	wrap(layers, arena_printf(arena, ", %s AS _rc_g1", moved));
 	wrap(layers, arena_printf(arena, ", rc_wkb(_rc_g1) AS %s", sql_name(arena, spec->column)));
 	geometry_faults(layers, sql_name(arena, spec->column));

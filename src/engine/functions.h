@@ -11,6 +11,7 @@
  *   rc_wkb(BLOB) -> BLOB                    any WKB or EWKB to the stored form; NULL when it is not sound (empty is kept)
  *   rc_wkb_fault(BLOB) -> VARCHAR           NULL when sound, else why not ("the geometry is empty" too)
  *   rc_wkb_outside(BLOB, minx, miny, maxx, maxy) -> VARCHAR   NULL when inside, else "longitude 181 is outside -180 to 180" form
+ *   rc_wkb_swapped(BLOB, minx, miny, maxx, maxy) -> BOOLEAN   outside as it is, inside once x and y are exchanged
  *   rc_wkb_srid(BLOB) -> INTEGER            of an EWKB; NULL: none
  *   rc_wkb_type(BLOB) -> VARCHAR            "Point", "MultiPolygon Z"
  *   rc_wkb_clockwise(BLOB) -> BOOLEAN      of the stored form: a ring is wound against counterclockwise orientation

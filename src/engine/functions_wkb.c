@@ -172,6 +172,28 @@ static void tell_outside(duckdb_function_info info, duckdb_data_chunk input, duc
 	}
 }
 
+static bool within(const double minimum[2], const double maximum[2], const double bounds[4])
+{
+	return minimum[0] >= bounds[0] - SLACK && minimum[1] >= bounds[1] - SLACK && maximum[0] <= bounds[2] + SLACK &&
+		   maximum[1] <= bounds[3] + SLACK;
+}
+
+static void tell_swapped(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
+{
+	(void)info;
+	struct argument geometry = argument_at(input, 0);
+	bool *to = duckdb_vector_get_data(output);
+	for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); row++) {
+		struct wkb_facts facts;
+		double bounds[4];
+		to[row] = false;
+		if (!numbers_of(input, 1, row, 4, bounds) || !extent_of(&geometry, row, &facts))
+			continue;
+		const double minimum[2] = {facts.minimum[1], facts.minimum[0]}, maximum[2] = {facts.maximum[1], facts.maximum[0]};
+		to[row] = !within(facts.minimum, facts.maximum, bounds) && within(minimum, maximum, bounds);
+	}
+}
+
 static void tell_srid(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
 {
 	(void)info;
@@ -275,6 +297,7 @@ const struct function functions_wkb[] = {
 	{"rc_hex", make_from_hex, BLOB, {TEXT}, NULL, NULL, NULL},
 	{"rc_wkb_fault", tell_fault, TEXT, {BLOB}, NULL, NULL, NULL},
 	{"rc_wkb_outside", tell_outside, TEXT, {BLOB, REAL, REAL, REAL, REAL}, NULL, NULL, NULL},
+	{"rc_wkb_swapped", tell_swapped, DUCKDB_TYPE_BOOLEAN, {BLOB, REAL, REAL, REAL, REAL}, NULL, NULL, NULL},
 	{"rc_wkb_srid", tell_srid, DUCKDB_TYPE_INTEGER, {BLOB}, NULL, NULL, NULL},
 	{"rc_wkb_type", tell_type, TEXT, {BLOB}, NULL, NULL, NULL},
 	{"rc_wkb_clockwise", tell_course, DUCKDB_TYPE_BOOLEAN, {BLOB}, NULL, NULL, &clockwise_test},

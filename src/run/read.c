@@ -32,14 +32,18 @@ static recloser_status settle_crs(struct run *run, const struct layout *layout, 
 	if (first) {
 		const json_t *pinned = run->dataset->config ? json_object_get(run->dataset->config, "crs") : NULL;
 		struct crs wanted = layout->crs;
-		if (geometry->to_crs)
-			RC_TRY(crs_read(run->arena, geometry->to_crs, &wanted, error));
+		recloser_status status = geometry->to_crs ? crs_read(run->arena, geometry->to_crs, &wanted, error) : RECLOSER_OK;
+		if (status != RECLOSER_OK) {
+			error_where(error, "%s, line %d", run->spec->path, geometry->mark.line);
+			return status;
+		}
 		*crs = wanted;
 		if (json_is_object(pinned)) {
 			RC_TRY(crs_read(run->arena, json_compact(run->arena, pinned), crs, error));
 			if (!wanted.projjson || !crs_same(&wanted, crs)) {
 				error_set(error, RECLOSER_REFUSED, "dataset.crs", "the dataset is in %s, this load would be in %s", crs->id ? crs->id : "another CRS",
 				          wanted.id ? wanted.id : "another");
+				error_where(error, "%s", layout->input->path);
 				return error_hint(error, "transform with geometry: {to_crs: %s}", crs->id ? crs->id : "...");
 			}
 		}
@@ -47,6 +51,7 @@ static recloser_status settle_crs(struct run *run, const struct layout *layout, 
 	}
 	if (!geometry->to_crs && (!layout->crs.projjson != !crs->projjson || (crs->projjson && !crs_same(&layout->crs, crs)))) {
 		error_set(error, RECLOSER_REFUSED, "source.crs", "%s is in another CRS than the sources before it", layout->input->name);
+		error_where(error, "%s: %s, not %s", layout->input->path, layout->crs.id ? layout->crs.id : "a CRS without a code", crs->id ? crs->id : "the other");
 		return error_hint(error, "bring them together with geometry: {to_crs: EPSG:4326}");
 	}
 	return RECLOSER_OK;

@@ -207,6 +207,11 @@ static void geometry_is_looked_at(void **state)
 	expect("rc_wkb_outside(rc_point(18, -90.5), -180, -90, 180, 90)", "latitude -90.5 is outside -90 to 90");
 	expect("rc_wkb_outside(rc_point(18, 90), -180, -90, 180, 90)", NULL);
 	expect("rc_wkb_outside(rc_point(18, 90), 0, 0, 10, 10)", "x 18 is outside 0 to 10");
+	expect("rc_wkb_swapped(rc_point(30, -97), -180, -90, 180, 90)", "true");
+	expect("rc_wkb_swapped(rc_point(-97, 30), -180, -90, 180, 90)", "false"); /* inside as it is */
+	expect("rc_wkb_swapped(rc_point(30, -197), -180, -90, 180, 90)", "false"); /* outside either way */
+	expect("coalesce(rc_wkb_swapped(NULL, -180, -90, 180, 90), false)", "false");
+	expect("rc_wkb_swapped(rc_wkt('POINT EMPTY'), -180, -90, 180, 90)", "false");
 	expect("rc_wkb_outside(NULL, 0, 0, 10, 10)", NULL);
 	expect("rc_wkb_type(rc_point(1, 2))", "Point");
 	expect("rc_wkb_type(rc_segment(1, 2, 3, 4))", "LineString");
@@ -243,6 +248,10 @@ static void geometry_is_converted(void **state)
 	expect("rc_wkb_type(rc_point_on_surface(rc_wkt('POLYGON ((0 0, 4 0, 4 4, 0 0))')))", "Point");
 	expect("rc_invalid(NULL)", NULL);
 	expect("rc_point_on_surface(NULL)", NULL);
+	expect("rc_centroid(rc_wkt('POLYGON ((0 0, 2 0, 2 4, 0 4, 0 0))')) = rc_point(1, 2)", "true");
+	expect("rc_centroid(rc_wkt('LINESTRING (0 2, 2 2)')) = rc_point(1, 2)", "true");
+	expect("rc_centroid(rc_wkt('POLYGON EMPTY'))", NULL);
+	expect("rc_centroid(NULL)", NULL);
 }
 
 static void geometry_is_transformed(void **state)
