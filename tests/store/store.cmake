@@ -14,7 +14,7 @@ endfunction()
 store_test(s3_load)
 store_test(s3_faults)
 store_test(s3_history)
-store_test(s3_race)
+store_test(s3_race TIMEOUT 5400) # RECLOSER_TEST_FULL=1: a thousand rounds
 store_test(azure)
 store_test(probe)
 store_test(remote_inputs)
