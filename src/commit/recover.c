@@ -272,16 +272,34 @@ static recloser_status is_there(struct dataset *dataset, bool *there, recloser_e
 	return file_look(dataset, dataset->control, &stat, there, error);
 }
 
+/* An open commit has its staging, and so has every run that was cut short. Where there is none, there is nothing to finish or
+ * sweep, and nothing is written: a load that finds everything unchanged leaves no trace, not even in the lock's text. */
+static recloser_status anything_staged(struct dataset *dataset, struct arena *arena, bool *any, recloser_error *error)
+{
+	struct strings runs = {0};
+	const char *directory = path_control(dataset, arena, "staging");
+	int failed = dataset->fs->ops->list(dataset->fs, directory, arena, &runs);
+	if (failed && failed != ENOENT)
+		return error_errno(error, "store.list", failed, "list", directory);
+	*any = runs.count > 0;
+	return RECLOSER_OK;
+}
+
 recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out, recloser_error *error)
 {
 	if (dataset->bucket)
 		return object_recover(dataset, arena, deep, out, error);
 	struct staging *own;
-	bool there;
+	bool there, staged;
 	memset(out, 0, sizeof *out);
 	RC_TRY(is_there(dataset, &there, error));
 	if (!there)
 		return deep ? walk(dataset, arena, "", out, error) : RECLOSER_OK;
+	RC_TRY(anything_staged(dataset, arena, &staged, error));
+	if (!staged) {
+		sweep_temporary(dataset, arena);
+		return deep ? look_deep(dataset, arena, out, error) : RECLOSER_OK;
+	}
 	RC_TRY(scratch_begin(dataset, arena, &own, error));
 	recloser_status status = with_lock(own, arena, false, finish_open, out, error);
 	if (status == RECLOSER_OK)

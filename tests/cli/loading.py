@@ -96,13 +96,11 @@ class Loading(Case):
         return error
 
     def everything(self):
-        """Every file and folder of the lake with content and mtime (of files), but for what is told to come and go: the lock's text."""
+        """Every file and folder of the lake with content and mtime (of files)."""
         root = self.dir / self.lake
         found = {}
         for path in sorted(root.rglob("*")):
             name = str(path.relative_to(root))
-            if path.name == "lock":
-                continue
             found[name] = (sha256(path), path.stat().st_mtime_ns) if path.is_file() else "folder"
         return found
 

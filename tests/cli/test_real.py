@@ -30,10 +30,10 @@ class Real(Case):
         return target
 
     def state(self):
-        """{path: (SHA-256, time of last change)} of every file below the root but the lock, whose text names its last holder."""
+        """{path: (SHA-256, time of last change)} of every file below the root."""
         root = self.dir / "lake"
         return {str(p.relative_to(root)): (sha256(p), os.stat(p).st_mtime_ns) for p in root.rglob("*")
-                if p.is_file() and p.name != "lock"}
+                if p.is_file()}
 
     def load(self, spec, *arguments, partitions=None, **expected):
         """Load, and hold the report to `expected`; what is not named must be 0."""
