@@ -104,10 +104,10 @@ static recloser_status open_store(struct arena *arena, const char *url, struct b
 recloser_status remote_fetch(struct arena *arena, const char *path, const char *file, struct remote *out,
 							 recloser_error *error)
 {
-	struct bucket *bucket;
+	struct bucket *bucket = NULL;
 	struct bucket_found found = {{0}, 0};
 	struct bucket_sink sink = {.arena = arena, .file = file};
-	const char *key;
+	const char *key = NULL;
 	memset(out, 0, sizeof *out);
 	RC_TRY(open_store(arena, url_of(arena, path), &bucket, &key, error));
 	enum bucket_answer answer = bucket->ops->get(bucket, key, NULL, &sink, &found, error);
