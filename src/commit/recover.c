@@ -290,7 +290,7 @@ recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep,
 	if (dataset->bucket)
 		return object_recover(dataset, arena, deep, out, error);
 	struct staging *own;
-	bool there, staged;
+	bool there, staged = false;
 	memset(out, 0, sizeof *out);
 	RC_TRY(is_there(dataset, &there, error));
 	if (!there)
