@@ -109,7 +109,7 @@ recloser_status run_carry(struct run *run, recloser_error *error)
 		return RECLOSER_OK;
 	for (size_t i = 0; i < run->part_count; i++) {
 		struct run_part *part = &run->parts[i];
-		uint64_t carried;
+		uint64_t carried = 0;
 		part->part.batch_part = &run->batch->parts[i];
 		RC_TRY(run_locate(run, part, error));
 		if (!part->base || part->live != LIVE_SOUND || run_is_frozen(run, part))
