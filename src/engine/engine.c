@@ -170,6 +170,7 @@ static const struct advice {
 	 "the engine has spilled as much as the disk allows; free space there, or give it more memory with --memory"},
 	{"Out of Memory Error", "engine.memory",
 	 "give the engine more with --memory SIZE, or fewer threads with --threads N; with room to spill on disk it needs less"},
+	{"out of memory", "engine.memory", "free memory on this machine, then run again"}, /* a function of ours */
 	{"INTERRUPT Error", "engine.interrupted", ""},
 	{"Interrupted", "engine.interrupted", ""},
 };
