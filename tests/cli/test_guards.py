@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guards of a load, each policy of each: what it says, what becomes of the partition, how --accept lets it pass once, and
 that report and record tell of it. docs/guards.md is what these tests hold true."""
+import fcntl
 import json
+import subprocess
 import time
 
-from loading import spec_text
-from support import HELD, OK, REFUSED, USAGE, main, recloser
 from loading import Loading
+from support import CONFLICT, HELD, OK, PROGRAM, USAGE, main, recloser
 
 PLAIN = {"key": "{identity: [id]}", "partition": "[state]", "revision": None, "geometry": None}
 TX = "state=TX"
@@ -610,6 +611,67 @@ class ForeignVersions(Guards):
         report = self.recloser_json("load", spec, self.write("two.csv", queue(("A", 2))))
         self.assertIn("has no column asset_key", "\n".join(report["warnings"]))
         self.assertEqual(self.table(TX, "capacity"), [(2.0,)])
+
+
+class Race(Guards):
+    """Two loads that were compared with the same live version; the second finds the first one's instead, and is asked again."""
+
+    def race(self, spec, *files):
+        """Both wait for the lock with all staged; the reports, the one that was first ahead."""
+        with open(self.control / "lock", "a+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            running = [subprocess.Popen([PROGRAM, "load", spec, f, "--wait", "60", "--json"], cwd=self.dir, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE) for f in files]
+            for _ in range(300):
+                if len(list(self.control.glob("staging/*/**/*.pq"))) + len(list(self.control.glob("staging/*/**/*.parquet"))) >= 4:
+                    break
+                time.sleep(0.1)
+            time.sleep(1)
+        ended = [(p.communicate(timeout=120)[0], p.returncode) for p in running]
+        return sorted(((code, json.loads(out)) for out, code in ended), key=lambda e: (e[0], e[1]["disappeared"]))
+
+    def two(self):
+        base = [(f"Q{i}", i) for i in range(1, 6)]
+        lines = [queue(*base, (mine, 9)) + queue((mine, 1), state=mine).split("\n", 1)[1] for mine in ("NM", "OK")]
+        return queue(*base), [self.write(f"{i}.csv", text) for i, text in enumerate(lines)]
+
+    def test_held_against_the_version_that_came_between(self):
+        spec = self.plain(disappeared="hold")
+        base, files = self.two()
+        self.first(spec, base)
+        (code, first), (held, second) = self.race(spec, *files)
+        self.assertEqual((code, held), (OK, HELD))
+        self.assertEqual((first["disappeared"], second["disappeared"]), (0, 1))
+        self.assertEqual((first["rows_written"], second["rows_written"], second["held"]), (7, 1, 6))
+        self.assert_adds_up(second)
+        self.assertEqual(self.part(second)["held_by"], "disappeared")
+        self.assertEqual(len(self.partitions()), 3)  # what is not held goes on
+        winner = "NM" if self.live("state=NM").exists() and "NM" in self.ids() else "OK"
+        self.assertEqual(self.gone(second, "id, last_seq"), [(winner, 2)])
+        self.assertEqual(len(self.ledger(TX)), 2)
+
+    def test_recorded_against_the_version_that_came_between(self):
+        spec = self.plain(disappeared="warn")
+        base, files = self.two()
+        self.first(spec, base)
+        (_, first), (code, second) = self.race(spec, *files)
+        self.assertEqual((code, first["disappeared"], second["disappeared"]), (OK, 0, 1))
+        record = self.ledger(TX)[-1]
+        self.assertEqual((record["seq"], record["base"]["seq"], record["disappeared"], record["new_keys"]), (3, 2, 1, 1))
+        self.assertEqual([g["guard"] for g in record["guards"]], ["disappeared"])
+        self.assertEqual(self.gone(second, "last_seq"), [(2,)])
+
+    def test_carried_rows_are_those_of_the_live_version(self):
+        """What was carried was carried from a version that is not live any more: nothing is written, and the next try is right."""
+        spec = self.plain(disappeared="carry")
+        base, files = self.two()
+        self.first(spec, base)
+        (_, first), (code, second) = self.race(spec, *files)
+        self.assertEqual((code, second["rows_written"]), (CONFLICT, 0))
+        self.assertEqual(second["error"]["code"], "commit.carry")
+        for file in files:
+            self.recloser("load", spec, file, "--force")
+        self.assertEqual({"NM", "OK"} - set(self.ids()), set())
 
 
 class ManyPartitions(Guards):

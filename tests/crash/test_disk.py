@@ -152,7 +152,8 @@ class Readers(Lake):
         def read_rows(parquet):
             while not stop.is_set():
                 try:
-                    table = parquet.read_table(open(self.dir / "lake/queue/state=TX/part.parquet", "rb"), columns=["capacity_mw"])
+                    with open(self.dir / "lake/queue/state=TX/part.parquet", "rb") as file:
+                        table = parquet.read_table(file, columns=["capacity_mw"])
                     total = sum(table["capacity_mw"].to_pylist())
                     if total not in totals:
                         faults.append(total)
