@@ -4,11 +4,8 @@ if(TARGET module_spec)
   # the source tree take part where there are some.
   add_executable(spec_check unit/spec_check.c $<TARGET_OBJECTS:module_base> $<TARGET_OBJECTS:module_spec>)
   target_link_libraries(spec_check PRIVATE recloser_settings PkgConfig::YAML)
-  find_package(Python3 COMPONENTS Interpreter)
-  if(Python3_FOUND)
-    file(GLOB drafts ${CMAKE_SOURCE_DIR}/../shared/specs/*.yaml)
-    add_test(NAME cli.spec_schema COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/test_spec_schema.py
-      $<TARGET_FILE:spec_check> ${drafts})
-    set_tests_properties(cli.spec_schema PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT 120)
-  endif()
+  file(GLOB drafts ${CMAKE_SOURCE_DIR}/../shared/specs/*.yaml)
+  add_test(NAME cli.spec_schema COMMAND ${RECLOSER_PYTHON} ${CMAKE_SOURCE_DIR}/tests/cli/test_spec_schema.py
+    $<TARGET_FILE:spec_check> ${drafts})
+  set_tests_properties(cli.spec_schema PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT 120)
 endif()
