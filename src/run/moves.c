@@ -23,6 +23,16 @@ static bool goes_live(const struct run_part *part)
 	return part->outcome == PART_NEW || part->outcome == PART_REPLACED;
 }
 
+/* Are partitions that are not mentioned looked into? Only where something new goes live, and not in an object store: there each
+ * would be a download, and a load's requests must not grow with the partitions that exist. */
+static bool looks_elsewhere(const struct run *run)
+{
+	bool new_keys = false;
+	for (size_t i = 0; i < run->part_count; i++)
+		new_keys |= goes_live(&run->parts[i]) && (!run->parts[i].reference || run->parts[i].fresh);
+	return run->absent.count && new_keys && !run->dataset->bucket;
+}
+
 /* The keys of the partitions that the source no longer mentions, into the table `elsewhere`. */
 static recloser_status read_absent(struct run *run, recloser_error *error)
 {
@@ -66,7 +76,7 @@ static recloser_status find_pairs(struct run *run, struct rows *rows, recloser_e
 	struct text candidates = text_on(arena);
 	if (run->disappeared)
 		text_addf(&candidates, "SELECT %s, \"partition\" AS origin, _rc_in AS home, _rc_series AS series FROM disappeared", key);
-	if (run->absent.count)
+	if (looks_elsewhere(run))
 		text_addf(&candidates, "%sSELECT %s, path AS origin, path AS home, NULL AS series FROM elsewhere", candidates.length ? " UNION ALL " : "", key);
 	return engine_query(run->engine, arena, "look for keys that moved", arena_printf(arena,
 	    "SELECT b.path, c.origin, c.home, count(*) FROM (%s) c JOIN %s b ON c.%s = b.%s"
@@ -133,9 +143,10 @@ recloser_status run_guard_moves(struct run *run, recloser_error *error)
 	const struct guard *guard = &run->spec->moved;
 	struct arena *arena = run->arena;
 	struct rows rows;
-	if ((run->disappeared == 0 && run->absent.count == 0) || guard->policy == POLICY_ALLOW)
+	bool elsewhere = looks_elsewhere(run);
+	if ((run->disappeared == 0 && !elsewhere) || guard->policy == POLICY_ALLOW)
 		return RECLOSER_OK;
-	if (run->absent.count)
+	if (elsewhere)
 		RC_TRY(read_absent(run, error));
 	RC_TRY(find_pairs(run, &rows, error));
 	for (size_t r = 0; r < rows.row_count; r++) {
