@@ -197,8 +197,8 @@ static recloser_status judge_churn(struct run *run, struct run_part *part, reclo
 	if (!mutable || !threshold_exceeded(&guard->max, most, part->reference->record->rows))
 		return RECLOSER_OK;
 	const char *what = arena_printf(run->arena,
-	    "%s: %s keys are gone and have come again equal in everything but %s: %s changes between publications and should not be in the key",
-	    shown(part), text_count(run->arena, most), mutable, mutable);
+	    "%s: %s key%s gone and %s come again equal in everything but %s: %s changes between publications and should not be in the key",
+	    shown(part), text_count(run->arena, most), most == 1 ? " is" : "s are", most == 1 ? "has" : "have", mutable, mutable);
 	return run_apply_policy(run, part, "key_churn", guard->policy, what, error);
 }
 

@@ -3,11 +3,12 @@
 that report and record tell of it. docs/guards.md is what these tests hold true."""
 import fcntl
 import json
+import re
 import subprocess
 import time
 
 from loading import Loading
-from support import CONFLICT, HELD, OK, PROGRAM, USAGE, main, recloser
+from support import CONFLICT, HELD, OK, PROGRAM, SOURCE, USAGE, main, recloser
 
 PLAIN = {"key": "{identity: [id]}", "partition": "[state]", "revision": None, "geometry": None}
 TX = "state=TX"
@@ -308,7 +309,7 @@ class Churn(Guards):
 
     def test_policies(self):
         self.four_policies(lambda policy, root: self.plain(root=root, key="{identity: [id, status]}", disappeared="allow", guards=f"{{key_churn: {policy}}}"),
-                           "key_churn", self.one, self.two, "1 keys are gone and have come again equal in everything but status")
+                           "key_churn", self.one, self.two, "1 key is gone and has come again equal in everything but status")
 
     def test_right_key_is_silent(self):
         spec = self.plain()
@@ -673,6 +674,18 @@ class Race(Guards):
         report = self.recloser_json("load", spec, loser)
         self.assertEqual(self.part(report)["carried"], 1)
         self.assertEqual({"NM", "OK"} - set(self.ids()), set())
+
+
+class Page(Guards):
+    def test_names_of_the_page_are_those_of_the_program(self):
+        """docs/guards.md has a heading for each guard that --accept knows, and what it quotes is what the program says."""
+        page = (SOURCE / "docs" / "guards.md").read_text()
+        listed = re.search(r"let this guard pass once \(([^)]*)\)", " ".join(self.recloser("load", "--help").out.split())).group(1)
+        self.assertEqual(re.findall(r"^### ([a-z_]+)$", page, re.M), listed.split(", "))
+        spec = self.plain(totals="{capacity: {max_change: 20%, policy: warn}}")
+        self.first(spec, queue(("A", 60), ("B", 40)))
+        said = self.load(spec, self.write("two.csv", queue(("A", 60), ("B", 60.5))))["warnings"][0]
+        self.assertIn(said.replace("capacity", "capacity_mw"), page)
 
 
 class ManyPartitions(Guards):
