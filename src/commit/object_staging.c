@@ -91,8 +91,12 @@ static recloser_status probe_now(struct dataset *dataset, struct arena *arena, c
 	const char *prefix = object_key(dataset, path_control(dataset, arena, arena_printf(arena, "probe/%s/", run)));
 	RC_TRY(bucket_probe(objects->bucket, arena, prefix, &objects->can, error));
 	objects->probed = objects->known_changed = true;
-	if (objects->can.create_once && objects->can.match) /* what is refused is tried again by the next load */
-		RC_TRY(object_write_json(dataset, arena, key, bucket_abilities_json(arena, objects->bucket, &objects->can), error));
+	/* What is refused is tried again by the next load; so is what could not be kept, perhaps because another first load keeps
+	 * its own at this moment. */
+	recloser_error kept = {0};
+	if (objects->can.create_once && objects->can.match
+	    && object_write_json(dataset, arena, key, bucket_abilities_json(arena, objects->bucket, &objects->can), &kept) != RECLOSER_OK)
+		objects->known_changed = false;
 	return RECLOSER_OK;
 }
 
