@@ -65,12 +65,14 @@ RECLOSER_API const char *recloser_result_json(const recloser_result *result);
 RECLOSER_API const char *recloser_result_text(const recloser_result *result);
 RECLOSER_API void recloser_result_free(recloser_result *result);
 
-/* Told to the caller while a call runs; any field may be zero. `rows` and `bytes` are of the phase. */
+/* Told to the caller while a call runs, when something begins and a few times a second, from one thread at a time but not
+ * always the caller's; any field may be zero. `rows` and `bytes` are of the phase. */
 typedef struct recloser_progress {
-	const char *phase; /* "read", "check", "stage", "verify", "commit", "wait" */
+	const char *phase; /* "hash", "read", "check", "stage", "verify", "commit", "wait" */
 	const char *note;  /* free text, for instance for whom one waits; may be NULL */
 	uint64_t rows, bytes, bytes_total;
 	uint64_t partitions, partitions_total;
+	double done; /* of the phase, 0 to 1; 0 when it can't be told */
 } recloser_progress;
 
 /* What all commands share. Zero it first; zero means the default everywhere. */

@@ -42,7 +42,21 @@ static void add_count(char *line, size_t size, uint64_t number)
 	}
 }
 
-static void describe(const recloser_progress *told, double elapsed, char *line, size_t size)
+/* Seconds that the phase will still take if it goes on as it went; negative when that is a guess. */
+static double seconds_left(const recloser_progress *told, double in_phase)
+{
+	return told->done >= 0.03 && told->done < 1 && in_phase >= 0.5 ? in_phase * (1 - told->done) / told->done : -1;
+}
+
+static void add_left(char *line, size_t size, double left)
+{
+	if (left >= 120)
+		add(line, size, ", about %.0f min left", left / 60);
+	else if (left >= 0)
+		add(line, size, ", about %.0f s left", left < 1 ? 1 : left);
+}
+
+static void describe(const recloser_progress *told, double elapsed, double in_phase, char *line, size_t size)
 {
 	line[0] = '\0';
 	add(line, size, "%-7s", told->phase != NULL ? told->phase : "");
@@ -55,12 +69,13 @@ static void describe(const recloser_progress *told, double elapsed, char *line, 
 		add(line, size, "  %.1f of %.1f MB", (double)told->bytes / 1e6, (double)told->bytes_total / 1e6);
 	else if (told->bytes > 0)
 		add(line, size, "  %.1f MB", (double)told->bytes / 1e6);
-	if (told->partitions_total > 0)
+	if (told->partitions_total > 1)
 		add(line, size, "  partition %llu of %llu", (unsigned long long)told->partitions,
 			(unsigned long long)told->partitions_total);
 	if (told->note != NULL && told->note[0] != '\0')
 		add(line, size, "  %s", told->note);
 	add(line, size, "  %.0f s", elapsed);
+	add_left(line, size, seconds_left(told, in_phase));
 }
 
 static size_t terminal_width(void)
@@ -86,6 +101,10 @@ static void told(void *arg, const recloser_progress *what)
 {
 	struct progress *progress = arg;
 	double time = now();
+	if (what->phase != NULL && strcmp(progress->phase, what->phase) != 0) {
+		snprintf(progress->phase, sizeof progress->phase, "%s", what->phase);
+		progress->began = time;
+	}
 	double first = progress->terminal ? TERMINAL_FIRST : PLAIN_FIRST;
 	double every = progress->terminal ? TERMINAL_EVERY : PLAIN_EVERY;
 	/* Waiting for somebody is said at once: nothing else would tell why nothing happens. */
@@ -97,7 +116,7 @@ static void told(void *arg, const recloser_progress *what)
 		snprintf(progress->note, sizeof progress->note, "%s", what->note);
 	progress->printed = time;
 	char line[512];
-	describe(what, time - progress->started, line, sizeof line);
+	describe(what, time - progress->started, time - progress->began, line, sizeof line);
 	if (progress->terminal)
 		fprintf(stderr, "\r%.*s\033[K", cut(line, terminal_width() - 1), line);
 	else

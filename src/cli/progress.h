@@ -10,7 +10,8 @@
 
 struct progress {
 	bool terminal, shown;
-	double started, printed; /* seconds of a clock that only goes forward */
+	double started, began, printed; /* the call, its phase, the last line: seconds of a clock that only goes forward */
+	char phase[16];
 	char note[160];          /* whom one was last said to wait for */
 };
 

@@ -154,6 +154,21 @@ void engine_interrupt(struct engine *engine)
 	duckdb_interrupt(engine->connection);
 }
 
+/* The engine counts only where a bar could be drawn, which it is told not to do. A version that knows no such settings tells
+ * nothing, and that is all. */
+void engine_watched(struct engine *engine)
+{
+	recloser_error ignored = {0};
+	(void)!engine_run(engine, "count progress", "SET enable_progress_bar_print = false; SET enable_progress_bar = true; SET progress_bar_time = 0",
+					  &ignored);
+}
+
+double engine_progress(struct engine *engine)
+{
+	double percent = duckdb_query_progress(engine->connection).percentage;
+	return percent < 0 ? -1 : percent / 100;
+}
+
 const char *engine_version(void)
 {
 	return duckdb_library_version();

@@ -49,6 +49,10 @@ recloser_status engine_describe(struct engine *engine, struct arena *arena, cons
 /* Make a source readable as `rc_scan(<id>)`; the id is given back. The source must outlive the engine's use of it. */
 recloser_status engine_offer(struct engine *engine, struct source *source, uint64_t *id, recloser_error *error) RC_CHECKED;
 
+/* Have the engine keep count on this connection. No statement may be running on it. */
+void engine_watched(struct engine *engine);
+/* How much of the statement that runs on this connection is done, 0 to 1; negative when the engine can't tell. From any thread. */
+double engine_progress(struct engine *engine);
 /* Stop a running statement from another thread or a signal handler's flag. */
 void engine_interrupt(struct engine *engine);
 

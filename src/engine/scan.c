@@ -212,6 +212,7 @@ static void read_chunk(duckdb_function_info info, duckdb_data_chunk output)
 	attach(&reader->chunk, duckdb_function_get_init_data(info), output);
 	size_t rows = source->ops->next(source, reader->own, &reader->chunk, &reader->error);
 	reader->ended = rows == 0;
+	__atomic_fetch_add(&source->reached.rows, rows, __ATOMIC_RELAXED);
 	if (reader->error.status != RECLOSER_OK) {
 		char message[64];
 		snprintf(message, sizeof message, FAILED, (unsigned long long)reader->offered->id);

@@ -164,7 +164,7 @@ static recloser_status init_work(struct arena *arena, const void *given, reclose
 	struct init *init = arena_alloc(arena, sizeof *init);
 	*init = (struct init){.arena = arena, .options = given};
 	RC_TRY(make_spool(init, error));
-	RC_TRY(call_engine(arena, &init->options->common, &init->engine, error));
+	RC_TRY(call_engine(arena, &init->options->common, NULL, &init->engine, error));
 	RC_TRY(open_files(init, error));
 	init_name(init);
 	RC_TRY(init_open(init, error));

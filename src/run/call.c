@@ -3,6 +3,7 @@
 
 #include "base/hive.h"
 #include "engine/functions.h"
+#include "store/scratch.h"
 
 static recloser_status guarded(struct arena *arena, call_work *work, const void *options, bool writes, recloser_result **out,
                                recloser_error *error)
@@ -54,9 +55,13 @@ recloser_status call_open(struct arena *arena, const char *spec_path, struct spe
 	return call_dataset(arena, *spec, dataset, error);
 }
 
-recloser_status call_engine(struct arena *arena, const recloser_common *common, struct engine **out, recloser_error *error)
+recloser_status call_engine(struct arena *arena, const recloser_common *common, const char *temporary, struct engine **out,
+                            recloser_error *error)
 {
 	struct engine_options options = {.threads = common->threads, .memory_bytes = common->memory_bytes};
+	recloser_error ignored = {0}; /* without a place to spill what fits into memory is still done */
+	if (scratch_make(arena, temporary, &options.spill, &ignored) != RECLOSER_OK)
+		options.spill = NULL;
 	RC_TRY(engine_open(arena, &options, out, error));
 	RC_TRY(functions_register(*out, error));
 	return engine_run(*out, "set up the engine", "SET GLOBAL enable_geoparquet_conversion = false", error);

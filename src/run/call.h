@@ -18,8 +18,10 @@ recloser_status call_dataset(struct arena *arena, const struct spec *spec, struc
 /* The spec and its dataset, nothing created. */
 recloser_status call_open(struct arena *arena, const char *spec_path, struct spec **spec, struct dataset **dataset,
                           recloser_error *error) RC_CHECKED;
-/* An engine for reading what is stored, with our functions. */
-recloser_status call_engine(struct arena *arena, const recloser_common *common, struct engine **out, recloser_error *error) RC_CHECKED;
+/* An engine for reading what is stored, with our functions. What does not fit into its memory goes to a directory of its own in
+ * `temporary` (the spec's `temp`; NULL: the system's), not into the dataset, which may be read-only. */
+recloser_status call_engine(struct arena *arena, const recloser_common *common, const char *temporary, struct engine **out,
+                            recloser_error *error) RC_CHECKED;
 /* The partitions of the dataset that `wanted` names (all when there are none); RECLOSER_USAGE for one that names nothing. */
 recloser_status call_partitions(struct arena *arena, struct dataset *dataset, const char *const *wanted, size_t count,
                                 struct strings *out, recloser_error *error) RC_CHECKED;

@@ -122,6 +122,32 @@ static json_t *config_of(struct run *run)
 	return config;
 }
 
+/* One tree has one layout: under other partition columns a load would lie beside the live files, and every row be there twice. */
+recloser_status run_check_config(const struct run *run, recloser_error *error)
+{
+	const json_t *config = run->dataset->config, *columns = json_object_get(config, "partition");
+	const struct strings *wanted = &run->spec->partition;
+	struct strings there = {0};
+	for (size_t i = 0; i < json_array_size(columns); i++)
+		if (json_string_value(json_array_get(columns, i)))
+			strings_add(run->arena, &there, json_string_value(json_array_get(columns, i)));
+	bool same = there.count == wanted->count;
+	for (size_t i = 0; same && i < there.count; i++)
+		same = strcmp(there.at[i], wanted->at[i]) == 0;
+	if (json_is_array(columns) && !same) {
+		error_set(error, RECLOSER_USAGE, "dataset.partition", "%s is partitioned by [%s], the spec says [%s]", run->spec->dataset,
+		          strings_join(run->arena, &there, ", "), strings_join(run->arena, wanted, ", "));
+		error_where(error, "%s", run->spec->path);
+		return error_hint(error, "nothing was changed; a new layout is a new dataset: give it another name with `dataset:` and load its files again");
+	}
+	const char *key = json_get_text(config, "key");
+	if (!key || strcmp(key, run->spec->key_column) == 0)
+		return RECLOSER_OK;
+	error_set(error, RECLOSER_USAGE, "dataset.key", "the key column of %s is %s, the spec says %s", run->spec->dataset, key, run->spec->key_column);
+	error_where(error, "%s", run->spec->path);
+	return error_hint(error, "write key: {column: %s, ...}; with another one it is a new dataset: give it another name with `dataset:`", key);
+}
+
 /* ---- commit ---- */
 
 struct committing {
@@ -133,9 +159,7 @@ struct committing {
 static void waiting(void *arg, const char *holder)
 {
 	const struct run *run = ((struct committing *)arg)->run;
-	const recloser_common *common = &run->options->common;
-	if (common->progress)
-		common->progress(common->progress_arg, &(recloser_progress){.phase = "wait", .note = holder});
+	ticker_tell(run->ticker, &(recloser_progress){.phase = "wait", .note = holder});
 }
 
 /* Another run came between the guards and the lock: the same questions again, against what is live now. What is held, or has

@@ -13,7 +13,7 @@ recloser_status history_begin(struct arena *arena, const recloser_common *common
 	*out = (struct history){.arena = arena, .json = json_new_object(arena), .text = text_on(arena)};
 	RC_TRY(call_open(arena, common->spec_path, &spec, &out->dataset, error));
 	out->spec = spec;
-	return engine ? call_engine(arena, common, &out->engine, error) : RECLOSER_OK;
+	return engine ? call_engine(arena, common, spec->temp_directory, &out->engine, error) : RECLOSER_OK;
 }
 
 recloser_status history_end(struct history *h, recloser_status status, recloser_result **out, recloser_error *error)
@@ -113,7 +113,7 @@ static recloser_status why_work(struct arena *arena, const void *given, recloser
 		RC_TRY(call_open(arena, options->common.spec_path, &spec, &h.dataset, error));
 	else
 		RC_TRY(why_datasets(arena, fs_posix(arena), options->file, options->root, &datasets, &count, error));
-	RC_TRY(call_engine(arena, &options->common, &h.engine, error));
+	RC_TRY(call_engine(arena, &options->common, NULL, &h.engine, error));
 	return history_end(&h, why(&h, options->file, datasets, count, error), out, error);
 }
 

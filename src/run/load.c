@@ -71,8 +71,10 @@ static recloser_status archive_sources(struct run *run, recloser_error *error)
 static recloser_status steps(struct run *run, recloser_error *error)
 {
 	RC_TRY(open_dataset(run, error));                      /* 1 */
+	RC_TRY(run_check_config(run, error));
 	RC_TRY(run_check_accept(run, error));
 	RC_TRY(run_check_backfill(run, error));
+	run_progress(run, "hash", 0, 0, 0);
 	RC_TRY(run_inputs(run, error));                        /* 2 */
 	RC_TRY(run_recall(run, error));
 	if (run->repeated)
@@ -108,6 +110,7 @@ static recloser_status load(struct arena *arena, const recloser_load_options *op
 {
 	struct run *run = arena_alloc(arena, sizeof *run);
 	*run = (struct run){.arena = arena, .options = options, .started = clock_monotonic(), .id = clock_run_id(arena), .decided = decided};
+	run->ticker = ticker_start(arena, &options->common);
 	recloser_status status = steps(run, error);
 	bool known = status == RECLOSER_OK || (status == RECLOSER_UNCLEAR && run->commit.number); /* decided, if not yet durable */
 	const char *outcome = known ? outcome_of(run) : failure_word(status);

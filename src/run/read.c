@@ -75,6 +75,7 @@ static recloser_status open_input(struct run *run, const struct input *input, st
 			struct layout *layout;
 			RC_TRY(layout_plan(run->arena, &run->context, sources[i], input, block, opened->count, &layout, error));
 			RC_TRY(settle_crs(run, layout, opened->count == 0, error));
+			ticker_watch_source(run->ticker, sources[i]);
 			keep(run, opened, layout);
 		}
 	}
@@ -100,6 +101,7 @@ static recloser_status start_engine(struct run *run, recloser_error *error)
 	options.spill = run->spec->temp_directory ? run->spec->temp_directory
 	                                          : arena_printf(run->arena, "%s/spill", staging_directory(run->staging));
 	RC_TRY(engine_open(run->arena, &options, &run->engine, error));
+	ticker_watch_engine(run->ticker, run->arena, run->engine);
 	RC_TRY(functions_register(run->engine, error));
 	run->context = (struct layout_context){.engine = run->engine, .spec = run->spec, .settings = run->options->settings,
 	                                       .setting_count = run->options->setting_count, .lookup_input = run->lookup,

@@ -18,9 +18,7 @@ const char *part_outcome_word(enum part_outcome outcome)
 
 void run_progress(const struct run *run, const char *phase, uint64_t rows, uint64_t parts, uint64_t parts_total)
 {
-	const recloser_common *common = &run->options->common;
-	if (common->progress)
-		common->progress(common->progress_arg, &(recloser_progress){.phase = phase, .rows = rows, .partitions = parts, .partitions_total = parts_total});
+	ticker_tell(run->ticker, &(recloser_progress){.phase = phase, .rows = rows, .partitions = parts, .partitions_total = parts_total});
 }
 
 /* Held are good rows that did not go live, whatever kept them: a policy, another writer, or the refusal of the whole run. */

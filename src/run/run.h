@@ -8,6 +8,7 @@
 #include "batch/batch.h"
 #include "commit/commit.h"
 #include "partition/part.h"
+#include "run/ticker.h"
 #include "source/source.h"
 
 enum part_outcome { PART_NEW, PART_REPLACED, PART_UNCHANGED, PART_HELD, PART_FROZEN, PART_CONFLICT };
@@ -55,6 +56,7 @@ struct run {
 	const char *attempt;       /* the same without --accept, --only and --backfill: retries of one load share it */
 	struct staging *staging;
 	struct engine *engine;
+	struct ticker *ticker;
 	struct layout_context context;
 	struct batch *batch;       /* NULL until read */
 	struct part_format format;
@@ -119,6 +121,8 @@ bool run_is_frozen(struct run *run, const struct run_part *part);
 /* stage.c */
 recloser_status run_stage(struct run *run, recloser_error *error) RC_CHECKED;
 /* decide.c */
+/* RECLOSER_USAGE when the spec's partition columns or key column are not those that the dataset was begun with. */
+recloser_status run_check_config(const struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_commit(struct run *run, recloser_error *error) RC_CHECKED;
 /* report.c */
 json_t *run_report(struct run *run, const char *outcome);

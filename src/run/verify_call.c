@@ -11,6 +11,7 @@
 #include "partition/part.h"
 #include "report/result.h"
 #include "run/call.h"
+#include "run/ticker.h"
 
 struct verifying {
 	struct arena *arena;
@@ -49,17 +50,21 @@ static struct batch_column *record_columns(struct arena *arena, const struct spe
 	return *count ? columns : NULL;
 }
 
+/* `rows` are those that were read: an adopted or rebuilt record may not know. */
 static recloser_status read_back(struct verifying *v, const struct record *record, const char *file, struct strings *faults,
-                                 recloser_error *error)
+                                 uint64_t *rows, recloser_error *error)
 {
 	char sha256[SHA256_HEX];
+	uint64_t bytes = record->bytes;
 	recloser_error problem = {0};
 	if (v->options->cold)
 		drop_cache(file);
-	if (sha256_file(file, sha256, NULL, &problem) != RECLOSER_OK)
+	if (sha256_file(file, sha256, &bytes, &problem) != RECLOSER_OK)
 		strings_add(v->arena, faults, arena_strdup(v->arena, problem.what));
 	else if (strcmp(sha256, record->sha256) != 0)
 		strings_add(v->arena, faults, arena_printf(v->arena, "SHA-256 is %s, the record says %s", sha256, record->sha256));
+	else if (bytes != record->bytes)
+		strings_add(v->arena, faults, arena_printf(v->arena, "%" PRIu64 " bytes, the record says %" PRIu64, bytes, record->bytes));
 	struct part_check check = {.engine = v->engine, .spec = v->spec, .file = file, .path = record->partition, .rows = (int64_t)record->rows,
 	                           .fingerprint = record->content_fingerprint, .geo = json_get_text(record->json, "geo"), .order = true,
 	                           .crs_id = json_get_text(record->json, "crs_id")};
@@ -70,16 +75,18 @@ static recloser_status read_back(struct verifying *v, const struct record *recor
 	RC_TRY(part_verify(v->arena, &check, &verdict, error));
 	for (size_t i = 0; i < verdict.faults.count; i++)
 		strings_add(v->arena, faults, verdict.faults.at[i]);
+	if (check.rows < 0)
+		*rows = verdict.content.rows;
 	return RECLOSER_OK;
 }
 
-static void note(struct verifying *v, const struct record *record, const char *partition, const struct strings *faults)
+static void note(struct verifying *v, const struct record *record, const char *partition, uint64_t rows, const struct strings *faults)
 {
 	json_t *json = json_new_object(v->arena);
 	json_put_text(v->arena, json, "partition", partition);
 	json_put_text(v->arena, json, "outcome", faults->count ? "fault" : "sound");
 	json_put_int(v->arena, json, "seq", record ? record->seq : 0);
-	json_put_int(v->arena, json, "rows", record ? (int64_t)record->rows : 0);
+	json_put_int(v->arena, json, "rows", (int64_t)rows);
 	json_put_int(v->arena, json, "bytes", record ? (int64_t)record->bytes : 0);
 	json_put_text(v->arena, json, "sha256", record ? record->sha256 : NULL);
 	json_put(v->arena, json, "faults", result_strings(v->arena, faults->at, faults->count));
@@ -98,9 +105,10 @@ static recloser_status verify_one(struct verifying *v, const char *partition, re
 	RC_TRY(ledger_newest(v->dataset, all, partition, &record, error));
 	if (!record) {
 		strings_add(all, &faults, "it has records, but none of a version that went live");
-		note(v, record, partition, &faults);
+		note(v, record, partition, 0, &faults);
 		return RECLOSER_OK;
 	}
+	uint64_t rows = record->rows;
 	RC_TRY(live_state(v->dataset, all, partition, record, &live, error));
 	if (live == LIVE_MISSING)
 		strings_add(all, &faults, arena_printf(all, "the live file is missing; `recloser restore` can bring seq %" PRId64 " back", record->seq));
@@ -109,11 +117,11 @@ static recloser_status verify_one(struct verifying *v, const char *partition, re
 	if (v->engine && live != LIVE_MISSING) {
 		const char *file;
 		RC_TRY(live_file(v->dataset, all, partition, &file, error));
-		RC_TRY(read_back(v, record, file, &faults, error));
+		RC_TRY(read_back(v, record, file, &faults, &rows, error));
 	}
-	v->rows += record->rows;
+	v->rows += rows;
 	v->bytes += record->bytes;
-	note(v, record, partition, &faults);
+	note(v, record, partition, rows, &faults);
 	return RECLOSER_OK;
 }
 
@@ -122,17 +130,18 @@ static recloser_status verify_one(struct verifying *v, const char *partition, re
 static recloser_status verify_pinned(struct verifying *v, const struct moment_version *version, recloser_error *error)
 {
 	const struct record *record = version->record;
+	uint64_t rows = record->rows;
 	struct strings faults = {0};
 	const char *file;
 	if (!version->file)
 		strings_add(v->arena, &faults, arena_printf(v->arena, "seq %" PRId64 " is not to be had: %s", record->seq, version->lost));
 	else if (v->engine) {
 		RC_TRY(version_file(v->dataset, v->arena, record, &file, error));
-		RC_TRY(read_back(v, record, file, &faults, error));
+		RC_TRY(read_back(v, record, file, &faults, &rows, error));
 	}
-	v->rows += record->rows;
+	v->rows += rows;
 	v->bytes += record->bytes;
-	note(v, record, record->partition, &faults);
+	note(v, record, record->partition, rows, &faults);
 	return RECLOSER_OK;
 }
 
@@ -154,12 +163,33 @@ static recloser_status verify_tagged(struct verifying *v, const struct strings *
 
 static recloser_status verify_live(struct verifying *v, const struct strings *partitions, recloser_error *error)
 {
-	const recloser_common *common = &v->options->common;
+	struct ticker *ticker = ticker_start(v->arena, &v->options->common);
 	for (size_t i = 0; i < partitions->count; i++) {
-		if (common->progress)
-			common->progress(common->progress_arg, &(recloser_progress){.phase = "verify", .partitions = i,
-			    .partitions_total = partitions->count});
+		ticker_tell(ticker, &(recloser_progress){.phase = "verify", .rows = v->rows, .bytes = v->bytes, .partitions = i,
+		                                         .partitions_total = partitions->count});
 		RC_TRY(verify_one(v, partitions->at[i], error));
+	}
+	return RECLOSER_OK;
+}
+
+/* What readers of the tree meet that no record tells of. Files of other kinds (_SUCCESS, .DS_Store) are left to doctor. */
+static recloser_status verify_unrecorded(struct verifying *v, const struct strings *partitions, recloser_error *error)
+{
+	struct recovery found = {0};
+	RC_TRY(recover_look(v->dataset, v->arena, &found, error));
+	for (size_t i = 0; i < found.adoptable.count; i++) {
+		struct strings faults = {0};
+		if (strings_has(partitions, found.adoptable.at[i]))
+			continue; /* it has records, and was held against them */
+		strings_add(v->arena, &faults, "part.parquet has no record: readers see rows that no load tells of; a load of the partition adopts it");
+		note(v, NULL, found.adoptable.at[i], 0, &faults);
+	}
+	for (size_t i = 0; i < found.foreign.count; i++) {
+		struct strings faults = {0};
+		if (!text_ends(found.foreign.at[i], ".parquet"))
+			continue;
+		strings_add(v->arena, &faults, "is not a file of this dataset, but readers of the tree read it: move it away");
+		note(v, NULL, found.foreign.at[i], 0, &faults);
 	}
 	return RECLOSER_OK;
 }
@@ -172,18 +202,20 @@ static recloser_status verify(struct arena *arena, const void *given, recloser_r
 	RC_TRY(call_open(arena, v.options->common.spec_path, &v.spec, &v.dataset, error));
 	RC_TRY(call_partitions(arena, v.dataset, v.options->partitions, v.options->partition_count, &partitions, error));
 	if (!v.options->quick)
-		RC_TRY(call_engine(arena, &v.options->common, &v.engine, error));
+		RC_TRY(call_engine(arena, &v.options->common, v.spec->temp_directory, &v.engine, error));
 	v.partitions = json_new_array(arena);
 	if (v.options->tag)
 		text_addf(&v.text, "%s  tag %s\n", v.spec->dataset, v.options->tag);
 	else
 		text_addf(&v.text, "%s  %zu partition%s\n", v.spec->dataset, partitions.count, partitions.count == 1 ? "" : "s");
 	RC_TRY(v.options->tag ? verify_tagged(&v, &partitions, error) : verify_live(&v, &partitions, error));
+	if (!v.options->tag && v.options->partition_count == 0)
+		RC_TRY(verify_unrecorded(&v, &partitions, error));
 	if (v.options->expect_rows >= 0 && (uint64_t)v.options->expect_rows != v.rows) {
 		text_addf(&v.text, "  %" PRIu64 " rows, %" PRId64 " expected\n", v.rows, v.options->expect_rows);
 		v.faults++;
 	}
-	text_addf(&v.text, "%s rows, %s, %s   %.1f s\n", text_count(arena, v.rows), text_bytes(arena, v.bytes),
+	text_addf(&v.text, "%s row%s, %s, %s   %.1f s\n", text_count(arena, v.rows), v.rows == 1 ? "" : "s", text_bytes(arena, v.bytes),
 	          v.faults ? arena_printf(arena, "%" PRIu64 " fault%s", v.faults, v.faults == 1 ? "" : "s")
 	                   : v.options->quick ? "sizes, times and inodes as recorded" : "all as recorded", clock_monotonic() - started);
 	json_t *json = json_new_object(arena);

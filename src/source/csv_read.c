@@ -64,6 +64,7 @@ static recloser_status cut(struct csv *csv, struct stretch *out, recloser_error 
 	csv->next_row += out->rows;
 	csv->source.counts.rows += out->rows;
 	csv->source.counts.blank_lines += blank;
+	__atomic_store_n(&csv->source.reached.bytes, (uint64_t)(record - csv->text), __ATOMIC_RELAXED);
 	return RECLOSER_OK;
 }
 

@@ -212,6 +212,8 @@ static size_t next(struct source *source, void *own, struct chunk *chunk, reclos
 	uint64_t left = number == SIZE_MAX ? 0 : json->record_count - (uint64_t)number * CHUNK_ROWS;
 	size_t rows = left < CHUNK_ROWS ? (size_t)left : CHUNK_ROWS;
 	source->counts.rows += rows;
+	if (rows)
+		__atomic_store_n(&source->reached.bytes, (uint64_t)(json->checkpoints[number].at - json->place.begin), __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&json->lock);
 	struct json_visitor visitor = {filler, fill_member, fill_geometry, fill_id, fill_foreign};
 	struct json_cursor cursor = json_cursor_of(&json->place);

@@ -60,6 +60,11 @@ struct source_counts {
 	uint64_t before;       /* rows between the header and the first row with identity */
 };
 
+/* How far a scan has come, for who watches it from another thread: written and read with __atomic operations only. */
+struct source_reached {
+	uint64_t rows, bytes; /* bytes of the decoded text; 0 where a source can't tell */
+};
+
 struct source;
 struct source_ops {
 	/* Fill up to CHUNK_ROWS rows; 0 rows: the end. `own` was made by `start`. Called by one thread at a time unless
@@ -76,6 +81,7 @@ struct source {
 	size_t column_count;
 	struct source_facts facts;
 	struct source_counts counts;
+	struct source_reached reached;
 	void *impl;
 };
 
