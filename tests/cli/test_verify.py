@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `verify` finds: live files that are not what their records say, and files that no record tells of; and that a load under
+another layout can't put such files beside the live ones."""
+import json
+import os
+import shutil
+
+from loading import Loading
+from support import FAULT, USAGE, main
+
+HEAD = "queue_id,state,month,capacity_mw,published_at,lon,lat\n"
+ROWS = HEAD + "".join(f"Q{i},{state},2026-07,{i},2026-07-02,-97,31\n" for i, state in enumerate(("TX", "TX", "OK")))
+TX, OKLAHOMA = "state=TX/month=2026-07", "state=OK/month=2026-07"
+
+
+class Verify(Loading):
+    def setUp(self):
+        super().setUp()
+        self.spec_path = self.queue_spec()
+        self.load(self.spec_path, self.write("a.csv", ROWS))
+
+    def faults(self, *more):
+        """The faults of each partition that has some, from the report of a verify that found at least one."""
+        report = self.recloser_json("verify", self.spec_path, *more, code=FAULT)
+        self.assertEqual(report["outcome"], "fault")
+        found = {p["partition"]: p["faults"] for p in report["partitions"] if p["faults"]}
+        self.assertEqual(sum(map(len, found.values())), report["faults"])
+        return found
+
+    def record(self, partition, change):
+        path = self.control / "ledger" / partition / "00000001.json"
+        record = json.loads(path.read_text())
+        change(record)
+        path.unlink()
+        path.write_text(json.dumps(record))
+
+    def test_two_parts_exchanged(self):
+        one, other = self.live(TX), self.live(OKLAHOMA)
+        aside = self.dir / "aside"
+        os.rename(one, aside)
+        os.rename(other, one)
+        os.rename(aside, other)
+        found = self.faults()
+        self.assertEqual(sorted(found), [OKLAHOMA, TX])
+        self.assertIn("the footer says state=OK, the path TX", found[TX])
+
+    def test_part_without_record(self):
+        shutil.copytree(self.tree_path / "state=TX", self.tree_path / "state=ZZ")
+        self.assertEqual(list(self.faults()), ["state=ZZ/month=2026-07"])
+        self.recloser("verify", self.spec_path, TX)  # only this was asked
+
+    def test_record_that_is_gone(self):
+        shutil.rmtree(self.control / "ledger" / TX)
+        found = self.faults()
+        self.assertEqual(list(found), [TX])
+        self.assertIn("no record", found[TX][0])
+
+    def test_other_parquet_files(self):
+        for name in ("other.parquet", ".hidden.parquet", "_SUCCESS"):
+            shutil.copy(self.live(TX), self.tree_path / TX / name)
+        self.assertEqual(sorted(self.faults()), [f"{TX}/.hidden.parquet", f"{TX}/other.parquet"])
+
+    def test_figures_of_the_record(self):
+        self.record(TX, lambda r: r["file"].update(bytes=1))
+        self.record(OKLAHOMA, lambda r: r["file"].update(rows=7))
+        found = self.faults()
+        self.assertRegex(found[TX][0], "^[0-9]+ bytes, the record says 1$")
+        self.assertEqual(found[OKLAHOMA], ["1 rows instead of 7"])
+
+    def test_adopted_rows_are_counted(self):
+        shutil.rmtree(self.dir / "lake" / "_recloser")
+        self.recloser_json("load", self.spec_path, self.dir / "a.csv")
+        report = self.recloser_json("verify", self.spec_path)
+        self.assertEqual((report["rows"], report["faults"]), (3, 0))
+        self.assertEqual({p["partition"]: p["rows"] for p in report["partitions"]}, {TX: 2, OKLAHOMA: 1})
+
+    def test_other_layout_is_refused(self):
+        before = self.partitions()
+        other = self.queue_spec(name="other.yaml", partition="[]")
+        self.refused(other, self.dir / "a.csv", code=USAGE, said=["[state, month]", "[]", "dataset:"])
+        self.refused(self.queue_spec(name="other.yaml", partition="[month, state]"), self.dir / "a.csv", code=USAGE,
+                     said=["[state, month]", "[month, state]"])
+        self.refused(self.queue_spec(name="other.yaml", key="{identity: [queue_id], column: id}"), self.dir / "a.csv", code=USAGE,
+                     said=["asset_key", "id"])
+        self.assertEqual(self.partitions(), before)
+        self.recloser("verify", self.spec_path)
+
+
+if __name__ == "__main__":
+    main()
