@@ -267,7 +267,10 @@ static void check_writer(const struct round *round, struct arena *arena, struct 
 {
 	unsigned versions, voids;
 	count_records(round, arena, dataset, writer->run, &versions, &voids, all_voids);
-	if (versions + voids != 0 && versions + voids != 2)
+	/* Where writers have no locks and a sweeper with locks takes them for dead, a finisher that comes late to a commit that was
+	 * closed under it may record void under a number that another run has planned: that run is then live in one partition
+	 * and a conflict in the other. It must not have been told as success; the next check sees to that. */
+	if (versions + voids != 0 && versions + voids != 2 && round->vanish != NO_LOCKS)
 		fault(round, "a run is recorded in one partition only");
 	if (voids && round->vanish != NO_LOCKS)
 		fault(round, "a run became void although nobody took its staging away");
