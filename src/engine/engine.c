@@ -67,11 +67,27 @@ static uint64_t machine_bytes(void)
 	return bytes;
 }
 
+/* What a thread needs to sort, join and encode with the rest on disk: its buffers are pinned, so with less the engine gives up
+ * however much it could spill. Fewer threads cost time and change no byte. */
+static const uint64_t BYTES_A_THREAD = 256 * 1000000ull;
+
+/* Threads to ask for; 0: what the engine takes by itself. */
+static int threads_for(const struct engine_options *options, uint64_t bytes)
+{
+	uint64_t most = bytes / BYTES_A_THREAD;
+	most = most < 1 ? 1 : most;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	if (options->threads > 0)
+		return most < (uint64_t)options->threads ? (int)most : options->threads;
+	return processors > 0 && most < (uint64_t)processors ? (int)most : 0;
+}
+
 static bool configure(duckdb_config config, const struct engine_options *options)
 {
 	char threads[16], memory[32];
 	uint64_t bytes = options->memory_bytes ? options->memory_bytes : machine_bytes() / 2;
-	snprintf(threads, sizeof threads, "%d", options->threads);
+	int wanted = threads_for(options, bytes);
+	snprintf(threads, sizeof threads, "%d", wanted);
 	snprintf(memory, sizeof memory, "%llu B", (unsigned long long)bytes);
 	const char *settings[][2] = {
 		{"memory_limit", memory},
@@ -85,7 +101,7 @@ static bool configure(duckdb_config config, const struct engine_options *options
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
 		if (duckdb_set_config(config, settings[i][0], settings[i][1]) == DuckDBError)
 			return false;
-	return options->threads <= 0 || duckdb_set_config(config, "threads", threads) == DuckDBSuccess;
+	return wanted == 0 || duckdb_set_config(config, "threads", threads) == DuckDBSuccess;
 }
 
 static recloser_status open_database(duckdb_database *database, const struct engine_options *options, recloser_error *error)

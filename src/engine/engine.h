@@ -13,7 +13,7 @@ struct engine;
 struct source;
 
 struct engine_options {
-	int threads;           /* 0: one a processor */
+	int threads;           /* 0: one a processor; fewer where memory_bytes does not allow as many */
 	uint64_t memory_bytes; /* 0: half of the machine's */
 	const char *spill;     /* directory for spilling; made by the engine when it needs it; NULL: none */
 };

@@ -1,0 +1,1 @@
+cli_test(memory SERIAL LONG TIMEOUT 1800)
