@@ -55,6 +55,9 @@ struct layout_context {
 	const char *spool;            /* a directory for temporary files */
 };
 
+/* RECLOSER_USAGE for a pattern or a time zone of the spec that the engine does not understand. */
+recloser_status layout_check_words(struct arena *arena, struct engine *engine, const struct spec *spec, recloser_error *error) RC_CHECKED;
+
 /* Match the block's columns to the source's. RECLOSER_REFUSED when a column is not there (with what is) or is there twice;
  * RECLOSER_USAGE when a `--set` value or an expression is wrong. */
 recloser_status layout_plan(struct arena *arena, struct layout_context *context, struct source *source, const struct input *input,

@@ -33,6 +33,7 @@ struct layers {
 	const char *sql;
 	struct fault *faults;
 	size_t fault_count, fault_capacity;
+	const char *written_geometry; /* the text a geometry is read from; NULL: it comes otherwise */
 };
 
 static void wrap(struct layers *layers, const char *added)
@@ -164,11 +165,32 @@ static struct strings visible(struct layers *layers, bool with_sql)
 	return names;
 }
 
+/* Functions and operators must have a meaning for the types that stand here; binding tells, without running. */
+static recloser_status check_types(struct layers *layers, const char *expression, recloser_error *error)
+{
+	struct rows type;
+	recloser_error problem = {0};
+	const char *probe = arena_printf(layers->arena, "SELECT (%s) FROM (%s)", expression, layers->sql);
+	recloser_status status = engine_describe(layers->context->engine, layers->arena, probe, &type, &problem);
+	if (status == RECLOSER_OK)
+		return status;
+	if (strcmp(problem.code, "engine.failed") != 0) {
+		*error = problem;
+		return status;
+	}
+	const char *said = strstr(problem.what, "Error: ");
+	error_set(error, RECLOSER_USAGE, "spec.expression", "the expression `%.200s` does not fit its columns: %.300s", expression,
+	          said ? said + strlen("Error: ") : problem.what);
+	return error_hint(error, "columns of CSV files and sheets are text unless the spec gives a type; try_cast(x AS DOUBLE) is null where it can't be");
+}
+
 static recloser_status check(struct layers *layers, const char *expression, const char *used_for, int line, bool with_sql,
                              recloser_error *error)
 {
 	struct strings names = visible(layers, with_sql);
 	recloser_status status = engine_check_expression(layers->context->engine, layers->arena, expression, &names, error);
+	if (status == RECLOSER_OK)
+		status = check_types(layers, expression, error);
 	if (status == RECLOSER_USAGE && error && !error->where[0])
 		error_where(error, "%s, line %d: %s: %s", layers->context->spec->path, line, used_for, expression);
 	return status;
@@ -284,6 +306,7 @@ static recloser_status geometry_from_text(struct layers *layers, const char **ra
 	}
 	const char *text = arena_printf(arena, "nullif(trim(%s), '')", part);
 	*raw = arena_printf(arena, wkt ? "rc_wkt(%s)" : "rc_hex(%s)", text);
+	layers->written_geometry = text;
 	add_fault(layers, arena_printf(arena, "%s IS NOT NULL AND %s IS NULL", text, *raw), wkt ? "not well-known text" : "not hexadecimal WKB",
 	          spec->column, part);
 	const char *srid = wkt ? arena_printf(arena, "rc_wkt_srid(%s)", text) : arena_printf(arena, "rc_wkb_srid(%s)", *raw);
@@ -386,8 +409,11 @@ static void geometry_faults(struct layers *layers, const char *stored)
 		add_fault(layers, "_rc_lookup IS NOT NULL", NULL, spec->column,
 		          arena_printf(arena, "%s || _rc_lookup",
 		                       sql_text(arena, arena_printf(arena, "no feature of %s for ", layers->context->lookup_input->name))));
+	const char *missing = looked_up ? "_rc_g0 IS NULL AND _rc_lookup IS NULL"
+	    : layers->written_geometry ? arena_printf(arena, "%s IS NULL", layers->written_geometry) /* else it is there, but broken */
+	                               : "_rc_g0 IS NULL";
 	if (!allow)
-		add_fault(layers, looked_up ? "_rc_g0 IS NULL AND _rc_lookup IS NULL" : "_rc_g0 IS NULL", "geometry is missing", spec->column, NULL);
+		add_fault(layers, missing, "geometry is missing", spec->column, NULL);
 	add_fault(layers, allow ? arena_printf(arena, "%s IS NOT NULL AND NOT (%s)", fault, empty) : arena_printf(arena, "%s IS NOT NULL", fault),
 	          NULL, spec->column, fault);
 	add_fault(layers, arena_printf(arena, "_rc_g0 IS NOT NULL AND _rc_g1 IS NULL"),

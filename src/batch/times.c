@@ -10,7 +10,9 @@
 #define OFFSET_PATTERN "(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)"
 /* Up to microseconds; more digits only if they are zeros (MISO writes seven). */
 #define FRACTION_PATTERN "(?:[.,][0-9]{1,6}0*)"
-#define ISO_DATE_PATTERN "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+/* From year 1 on: what comes before, Python's dates and most readers have not. */
+#define YEAR_PATTERN "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
+#define ISO_DATE_PATTERN YEAR_PATTERN "-[0-9]{2}-[0-9]{2}"
 #define ISO_PLAIN_PATTERN ISO_DATE_PATTERN "(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2})?"
 #define ISO_LOCAL_PATTERN ISO_DATE_PATTERN "[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}" FRACTION_PATTERN "?)?"
 
@@ -50,7 +52,7 @@ static struct arm iso_long(struct arena *arena, const char *text, bool offset)
 	return arm;
 }
 
-/* The spellings that a strptime format may meet, as a pattern; NULL for a specifier that is not supported. */
+/* The spellings that a strptime format may meet, as a pattern. The spec was read with no directive but these. */
 static const char *format_pattern(struct arena *arena, const char *format)
 {
 	struct text pattern = text_on(arena);
@@ -63,7 +65,7 @@ static const char *format_pattern(struct arena *arena, const char *format)
 		}
 		switch (*++p) {
 		case '-': p++; text_add(&pattern, "[0-9]{1,2}"); break;
-		case 'Y': text_add(&pattern, "[0-9]{4}"); break;
+		case 'Y': text_add(&pattern, YEAR_PATTERN); break;
 		case 'y': text_add(&pattern, "[0-9]{2}"); break;
 		case 'm': case 'd': case 'H': case 'I': case 'M': case 'S': text_add(&pattern, "[0-9]{1,2}"); break;
 		case 'j': text_add(&pattern, "[0-9]{1,3}"); break;
@@ -72,7 +74,7 @@ static const char *format_pattern(struct arena *arena, const char *format)
 		case 'p': text_add(&pattern, "[AaPp][Mm]"); break;
 		case 'z': text_add(&pattern, OFFSET_PATTERN); break;
 		case '%': text_add(&pattern, "%"); break;
-		default: return NULL;
+		default: break;
 		}
 	}
 	return pattern.at;
@@ -80,10 +82,8 @@ static const char *format_pattern(struct arena *arena, const char *format)
 
 static struct arm strptime_arm(struct arena *arena, const char *format, const char *text)
 {
-	struct arm arm = {NULL, NULL, NULL};
+	struct arm arm;
 	const char *pattern = format_pattern(arena, format);
-	if (!pattern)
-		return arm;
 	bool offset = text_ends(format, "%z");
 	const char *bare_format = offset ? arena_strndup(arena, format, strlen(format) - 2) : format;
 	const char *bare_text = offset ? arena_printf(arena, "regexp_replace(%s, '" OFFSET_PATTERN "$', '')", text) : text;
@@ -111,14 +111,13 @@ static struct arm serial_arm(struct arena *arena, bool date_1904, const char *te
 }
 
 struct arms {
-	struct arm at[16];
+	struct arm at[3 * COLUMN_FORMATS + 4]; /* iso makes three; a sheet adds iso and serial days by itself */
 	size_t count;
 };
 
 static void add(struct arms *arms, struct arm arm)
 {
-	if (arm.guard && arms->count < sizeof arms->at / sizeof *arms->at)
-		arms->at[arms->count++] = arm;
+	arms->at[arms->count++] = arm;
 }
 
 static void add_iso(struct arena *arena, struct arms *arms, const char *text)
@@ -133,7 +132,7 @@ static struct arms arms_of(struct arena *arena, const struct column *column, con
 	struct arms arms = {.count = 0};
 	bool iso = false, serial = false;
 	size_t formats = column ? column->format.count : 0;
-	for (size_t i = 0; i < formats && i < 8; i++) {
+	for (size_t i = 0; i < formats; i++) {
 		const char *format = column->format.at[i];
 		if (strcmp(format, "iso") == 0) {
 			add_iso(arena, &arms, text);

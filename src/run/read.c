@@ -123,6 +123,7 @@ recloser_status run_read(struct run *run, recloser_error *error)
 	if (!run->staging)
 		RC_TRY(staging_begin(run->dataset, run->arena, run->id, &run->staging, error));
 	RC_TRY(start_engine(run, error));
+	RC_TRY(layout_check_words(run->arena, run->engine, run->spec, error));
 	struct opened opened = {0};
 	run_progress(run, "read", 0, 0, 0);
 	for (size_t i = 0; i < run->input_count; i++)

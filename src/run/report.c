@@ -205,7 +205,10 @@ json_t *run_report(struct run *run, const char *outcome)
 static void head_line(struct run *run, struct text *out)
 {
 	text_addf(out, "%s", run->spec->dataset);
-	if (run->input_count && run->inputs[0].source && run->inputs[0].source->name && run->spec->source_count > 1)
+	bool one = run->input_count > 0 && run->spec->source_count > 1; /* source, of several: its name says whose rows these are */
+	for (size_t i = 0; i < run->input_count && one; i++)
+		one = run->inputs[i].source && run->inputs[i].source->name && run->inputs[i].source == run->inputs[0].source;
+	if (one)
 		text_addf(out, "  %s", run->inputs[0].source->name);
 	if (run->batch)
 		text_addf(out, "  %s row%s from %s", text_count(run->arena, run->batch->rows_in), run->batch->rows_in == 1 ? "" : "s",

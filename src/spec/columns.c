@@ -195,6 +195,23 @@ static recloser_status read_map_entries(const struct reader *reader, const struc
 	return RECLOSER_OK;
 }
 
+/* The directives that have a pattern of their own in the batch (times.c); with any other a value would pass unread or never. */
+static recloser_status check_directives(const struct reader *reader, const struct mark mark, const char *format)
+{
+	static const char known[] = "YymdHIMSjfbBaApz%", padded[] = "mdHIMSj"; /* %-d: without a leading zero */
+	for (const char *at = strchr(format, '%'); at;) {
+		const char *letter = at[1] == '-' ? at + 2 : at + 1;
+		bool good = *letter && strchr(letter == at + 1 ? known : padded, *letter) && !(*letter == 'z' && letter[1]);
+		if (!good) {
+			fault_at(reader, mark, "spec.format", "\"%s\" is no format: there is no %.*s%s", format, (int)(letter - at + (*letter != 0)), at,
+					 *letter == 'z' ? " but at its end" : "");
+			return error_hint(reader->error, "there are %%Y %%y %%m %%d %%j %%H %%I %%M %%S %%f %%p %%b %%B %%a %%A, and %%z at the end");
+		}
+		at = strchr(letter + 1, '%');
+	}
+	return RECLOSER_OK;
+}
+
 static recloser_status read_formats(const struct reader *reader, const struct field *field, const struct node *value,
 									void *target)
 {
@@ -202,11 +219,16 @@ static recloser_status read_formats(const struct reader *reader, const struct fi
 	RC_TRY(field_names(reader, field, value, formats));
 	for (size_t i = 0; i < formats->count; i++) {
 		const char *format = formats->at[i];
-		if (strchr(format, '%') || strcmp(format, "iso") == 0 || strcmp(format, "excel") == 0)
+		const struct mark mark = value->kind == NODE_LIST ? value->members[i].mark : value->mark;
+		if (i == COLUMN_FORMATS)
+			return fault_at(reader, mark, "spec.format", "a column has %d formats at most", COLUMN_FORMATS);
+		if (strcmp(format, "iso") == 0 || strcmp(format, "excel") == 0)
 			continue;
-		fault_at(reader, value->kind == NODE_LIST ? value->members[i].mark : value->mark, "spec.format",
-				 "\"%s\" is not a format of dates or times", format);
-		return error_hint(reader->error, "write iso, excel (a serial day), or a pattern such as \"%%m/%%d/%%Y\"");
+		if (!strchr(format, '%')) {
+			fault_at(reader, mark, "spec.format", "\"%s\" is not a format of dates or times", format);
+			return error_hint(reader->error, "write iso, excel (a serial day), or a pattern such as \"%%m/%%d/%%Y\"");
+		}
+		RC_TRY(check_directives(reader, mark, format));
 	}
 	return RECLOSER_OK;
 }

@@ -54,6 +54,7 @@ struct map_entry {
 	const char *from, *to;
 };
 
+enum { COLUMN_FORMATS = 8 }; /* at most, of one column */
 struct column {
 	const char *name;
 	struct mark mark;
@@ -73,7 +74,7 @@ struct column {
 	struct strings missing; /* its own and the source's, merged */
 	const char *otherwise;  /* `default:` for a missing value; NULL: none */
 	int pad;                /* left zeros up to this many characters */
-	struct strings format;  /* strptime formats, and the words iso and excel */
+	struct strings format;  /* strptime formats whose directives are known ones, and the words iso and excel */
 	const char *as;         /* strftime format to write a parsed time as text; `type` is TYPE_TEXT then, and `format` is not empty */
 	const char *zone;
 	bool time_drop;         /* `time: drop` */

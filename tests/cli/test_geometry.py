@@ -137,6 +137,10 @@ class Crs(Geometry):
 
 
 class Bounds(Geometry):
+    def test_broken_text_is_not_missing(self):
+        report = self.load(self.geometry_spec("{crs: EPSG:4326, from: {wkt: w}}"), self.csv("id,w", "a,POINT (1 2)", "b,POINT (1 2", "c,"))
+        self.assertEqual(self.reasons(report), [(2, "not well-known text"), (3, "geometry is missing")])
+
     def test_outside(self):
         report = self.load(self.geometry_spec("{crs: EPSG:4326, from: {lon: x, lat: y}}"),
                            self.csv("id,x,y", "a,-99,30", "b,-181,30", "c,-99,9999", "d,180,90", "e,,", "f,1,", "g,x,1"))

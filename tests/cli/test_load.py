@@ -2,7 +2,7 @@
 """The options of `load` and the fields of a spec that decide what becomes of rows: what is written, counted, refused and said."""
 import json
 
-from loading import Loading
+from loading import QUEUE_COLUMNS, Loading
 from support import HELD, IO, OK, REFUSED, USAGE, main, recloser, sha256
 
 HEAD = "queue_id,state,month,capacity_mw,published_at,lon,lat\n"
@@ -111,6 +111,28 @@ class Options(Loading):
         self.assertEqual(report["outcome"], "loaded")
         self.assertEqual(sha256(self.live(TX)), before)
         self.assertTrue(any("adopted" in w for w in report["warnings"]), report["warnings"])
+
+    def test_words_of_a_spec_that_only_the_engine_can_judge(self):
+        data = self.write("a.csv", HEAD + line("Q1"))
+        for column, said in (("{match: '('}", ["match: (", "RE2"]), ("{name: 'a[.csv'}", ["name: a[.csv"]), ("{type: timestamptz, zone: Mars/X}", ["Mars/X"]),
+                             ("{sql: queue_id + lon}", ["`queue_id + lon`", "text"]), ("{value: x, check: note + 1 > 0}", ["`note + 1 > 0`"])):
+            spec = self.queue_spec({**QUEUE_COLUMNS, "note": column})
+            with self.subTest(column=column):
+                self.refused(spec, data, code=USAGE, said=[*said, "spec.yaml, line"])
+        self.refused(self.queue_spec(source="{files: '*', skip: queue_id + state}"), data, code=USAGE, said=["skip"])
+        self.refused(self.queue_spec(key="{identity: [{sql: queue_id + state}]}"), data, code=USAGE, said=["key"])
+
+    def test_years_that_readers_know(self):
+        rows = [line("Q1", published="0001-01-01"), line("Q2", published="9999-12-31"), line("Q3", published="0000-01-01")]
+        report = self.load(self.queue_spec(quarantine="{max: 1}"), self.write("a.csv", HEAD + "".join(rows)))
+        self.assertEqual((report["rows_written"], report["quarantined"]), (2, 1))
+
+    def test_head_names_a_source_only_when_there_is_one(self):
+        two = "columns: {published_at: {type: timestamp}}\nsources:\n  A: {files: 'a*'}\n  B: {files: 'b*'}\npublisher: iso\n"
+        spec = self.spec(two + "dataset: queue\nroot: lake\nkey: {identity: [iso, queue_id]}\npartition: [iso]\n", "two.yaml")
+        files = [self.write(name, HEAD + line(name)) for name in ("a.csv", "b.csv")]
+        self.assertIn("queue  2 rows from a.csv and 1 more file\n", self.recloser("load", spec, *files).out)
+        self.assertIn("queue  B  1 row from b.csv\n", self.recloser("load", spec, "--force", files[1]).out)
 
     def test_set(self):
         columns = {"month": "{set: required}", "published_at": "{type: timestamp}"}
