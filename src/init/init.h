@@ -78,6 +78,7 @@ struct init {
 	struct input inputs[2];
 	size_t input_count;
 	const char *dataset;
+	const char *key_column;   /* "asset_key", or another where the source has that */
 
 	struct block block;       /* how to read it */
 	const char *format;       /* as source_facts has it */
@@ -94,6 +95,7 @@ struct init {
 	struct init_column *columns;
 	size_t column_count;
 	uint64_t rows, bytes;     /* bytes: of the rows as Parquet */
+	const char *first_fault;  /* of the rows that can't be read, or NULL */
 	uint64_t distinct_rows;   /* without exact doubles, which collapse */
 	uint64_t outliers;        /* values that are left to quarantine because all others of their columns have a type */
 	bool snake;
@@ -142,7 +144,8 @@ recloser_status init_try(struct init *init, const char *yaml, recloser_error *er
 /* A scalar as YAML takes it for this very text: quoted where it must be. */
 const char *init_scalar(struct arena *arena, const char *text);
 const char *init_list(struct arena *arena, const struct strings *texts);
-/* "1 row has", "12 rows have". */
+/* "1 row", "12 rows"; "1 row has", "12 rows have". */
+const char *init_rows_text(struct arena *arena, uint64_t count);
 const char *init_rows_have(struct arena *arena, uint64_t count);
 /* The words of a name: "Queue Date (UTC)" has "queue", "date", "utc". */
 bool init_name_has(struct arena *arena, const char *name, const char *const *words);

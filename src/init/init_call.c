@@ -130,6 +130,11 @@ static recloser_status open_files(struct init *init, recloser_error *error)
 
 static recloser_status refuse_empty(const struct init *init, recloser_error *error)
 {
+	if (init->first_fault) {
+		error_set(error, RECLOSER_REFUSED, "source.no_rows", "no row of the file can be read: %s", init->first_fault);
+		error_where(error, "%s", init->inputs[0].path);
+		return error_hint(error, "if its texts are in another encoding, say so: --encoding windows-1252");
+	}
 	error_set(error, RECLOSER_REFUSED, "source.no_rows", "there are no rows to learn from");
 	error_where(error, "%s", init->inputs[0].path);
 	return error_hint(error, "take a file with rows in it");

@@ -127,11 +127,8 @@ recloser_status init_encoding(struct init *init, recloser_error *error)
 {
 	struct bytes bytes;
 	recloser_error refused = {0};
-	if (init->options->encoding) {
-		init->block.encoding = init->options->encoding;
-		init_read_line(init, arena_printf(init->arena, "encoding: %s", init_scalar(init->arena, init->block.encoding)), NULL);
-		return RECLOSER_OK;
-	}
+	if (init->options->encoding)
+		return RECLOSER_OK; /* init_open has taken it */
 	recloser_status status = bytes_open(init->arena, init->inputs[0].read_path, NULL, init->spool, &bytes, &refused);
 	if (status == RECLOSER_REFUSED)
 		return choose_one(init, error);

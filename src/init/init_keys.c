@@ -32,10 +32,20 @@ static recloser_status counts_rows(struct init *init, const struct init_column *
 	if (column->distinct != column->filled || column->filled < 3 || column->filled < init->rows)
 		return RECLOSER_OK;
 	RC_TRY(engine_query(init->engine, init->arena, "look for a counter", arena_printf(init->arena,
-	    "SELECT count(n) = count(*) AND max(n) - min(n) + 1 = count(*) FROM (SELECT try_cast(c%zu AS BIGINT) AS n, c%zu AS v FROM init_0)"
+	    "SELECT count(n) = count(*) AND max(n) - min(n) + 1 = count(*) FROM (SELECT try_cast(c%zu AS HUGEINT) AS n, c%zu AS v FROM init_0)"
 	    " WHERE v IS NOT NULL", column->index, column->index), &rows, error));
 	*out = rows_at(&rows, 0, 0) && strcmp(rows_at(&rows, 0, 0), "true") == 0;
 	return RECLOSER_OK;
+}
+
+/* Types that no key is made of (docs/key.md). */
+static bool has_no_text(const char *type)
+{
+	static const char *const starts[] = {"STRUCT", "MAP", "UNION", "BLOB", "INTERVAL", "BIT", "FLOAT", "JSON", "VARIANT", "GEOMETRY", "TIME WITH"};
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (text_starts(type, starts[i]))
+			return true;
+	return text_ends(type, "]");
 }
 
 static recloser_status judge(struct init *init, struct init_column *column, recloser_error *error)
@@ -47,7 +57,10 @@ static recloser_status judge(struct init *init, struct init_column *column, recl
 	if (column->type == TYPE_INTEGER || column->text)
 		RC_TRY(counts_rows(init, column, &counter, error));
 	bool bare_id = text_equal_nocase(name, "id") || text_equal_nocase(name, "no") || text_equal_nocase(name, "nr") || strcmp(name, "#") == 0;
-	if (named_counter || (counter && (!name[0] || bare_id))) {
+	if (has_no_text(column->engine_type)) {
+		column->never = true;
+		column->why_not = "a value that has no one text";
+	} else if (named_counter || (counter && (!name[0] || bare_id))) {
 		column->row_number = column->never = true;
 		column->why_not = counter ? "counts the rows" : "a number that the export gives";
 	} else if (column->type == TYPE_DATE || column->type == TYPE_TIMESTAMP || column->type == TYPE_TIMESTAMPTZ) {
@@ -88,7 +101,7 @@ static recloser_status measure(struct init *init, struct init_key *key, recloser
 	    "SELECT count(*), (SELECT count(*) FROM (SELECT DISTINCT %s FROM init_0 WHERE %s)) FROM init_0 WHERE %s", fields.at, there.at, there.at), &rows, error));
 	key->missing = init->rows - (uint64_t)rows_int(&rows, 0, 0);
 	key->distinct = (uint64_t)rows_int(&rows, 0, 1);
-	key->unique = key->distinct + (init->rows - init->distinct_rows) >= (uint64_t)rows_int(&rows, 0, 0) && key->distinct > 1 && key->missing * MISSING_MOST <= init->rows;
+	key->unique = key->distinct + (init->rows - init->distinct_rows) >= (uint64_t)rows_int(&rows, 0, 0) && (key->distinct > 1 || init->rows == 1) && key->missing * MISSING_MOST <= init->rows;
 	return RECLOSER_OK;
 }
 
@@ -197,12 +210,17 @@ static recloser_status fall_back(struct search *search, recloser_error *error)
 	for (size_t i = 0; i < init->column_count && search->count == 0; i++)
 		if (init->columns[i].row_number)
 			RC_TRY(consider(search, (struct init_key){.at = {i}, .count = 1}, error));
-	for (size_t i = 0; i < init->column_count && search->count == 0 && search->nearest.count == 0; i++)
-		if (!init->columns[i].geometry && init->columns[i].filled * MISSING_MOST >= init->rows * (MISSING_MOST - 1)) {
-			search->nearest = (struct init_key){.at = {i}, .count = 1};
-			RC_TRY(measure(init, &search->nearest, error));
-		}
-	return RECLOSER_OK;
+	if (search->count || search->nearest.count || !init->column_count)
+		return RECLOSER_OK;
+	size_t best = 0; /* whatever tells most rows apart */
+	for (size_t i = 1; i < init->column_count; i++) {
+		const struct init_column *one = &init->columns[i], *other = &init->columns[best];
+		bool worse = !one->geometry && has_no_text(one->engine_type), other_worse = !other->geometry && has_no_text(other->engine_type);
+		if (worse != other_worse ? other_worse : one->distinct > other->distinct)
+			best = i;
+	}
+	search->nearest = (struct init_key){.at = {best}, .count = 1};
+	return measure(init, &search->nearest, error);
 }
 
 recloser_status init_keys(struct init *init, recloser_error *error)

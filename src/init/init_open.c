@@ -283,9 +283,12 @@ recloser_status init_open(struct init *init, recloser_error *error)
 	const recloser_init_options *options = init->options;
 	init->block.format = options->format;
 	init->block.records = options->records;
+	init->block.encoding = options->encoding;
 	RC_TRY(source_reader_of(&request, &reader, error));
 	if (options->format)
 		init_read_line(init, arena_printf(init->arena, "format: %s", options->format), NULL);
+	if (options->encoding)
+		init_read_line(init, arena_printf(init->arena, "encoding: %s", init_scalar(init->arena, options->encoding)), NULL);
 	if (options->records)
 		init_read_line(init, arena_printf(init->arena, "records: %s", init_scalar(init->arena, options->records)), NULL);
 	if (reader == csv_open) {

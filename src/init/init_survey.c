@@ -2,13 +2,14 @@
  * The rows of a file in the table init_<n>, read as the block says, texts without blanks at their ends and empty ones as
  * NULL; what stands above and below the rows taken off; and the counts of every column. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "batch/convert.h"
 #include "init/init.h"
 
-enum { HEADING_MOST = 10, FOOTER_MOST = 30 };
+enum { HEADING_MOST = 10, FOOTER_MOST = 30, SHORT = 40 };
 
 /* ---- names ---- */
 
@@ -52,6 +53,11 @@ bool init_name_is(struct arena *arena, const char *name, const char *word)
 	return strcmp(snake, word) == 0 || text_starts(snake, arena_printf(arena, "%s_", word)) || text_ends(snake, arena_printf(arena, "_%s", word));
 }
 
+const char *init_rows_text(struct arena *arena, uint64_t count)
+{
+	return arena_printf(arena, "%s row%s", text_count(arena, count), count == 1 ? "" : "s");
+}
+
 const char *init_rows_have(struct arena *arena, uint64_t count)
 {
 	return arena_printf(arena, "%s row%s", text_count(arena, count), count == 1 ? " has" : "s have");
@@ -59,7 +65,7 @@ const char *init_rows_have(struct arena *arena, uint64_t count)
 
 static bool name_free(const struct init *init, size_t before, const char *name)
 {
-	if (text_equal_nocase(name, "asset_key") || text_equal_nocase(name, "geometry") || text_equal_nocase(name, "bbox"))
+	if (text_equal_nocase(name, init->key_column) || text_equal_nocase(name, "geometry") || text_equal_nocase(name, "bbox"))
 		return false;
 	for (size_t i = 0; i < before; i++)
 		if (text_equal_nocase(init->columns[i].name, name))
@@ -92,6 +98,10 @@ static recloser_status list_columns(struct init *init, const char *scan, reclose
 	RC_TRY(engine_describe(init->engine, init->arena, arena_printf(init->arena, "SELECT * FROM %s", scan), &types, error));
 	init->column_count = init->source->column_count;
 	init->columns = arena_array(init->arena, init->column_count + 1, sizeof *init->columns);
+	init->key_column = "asset_key";
+	for (size_t i = 0; i < init->column_count; i++)
+		if (strcmp(init_snake(init->arena, init->source->columns[i].name), init->key_column) == 0)
+			init->key_column = "row_key"; /* theirs is theirs */
 	for (size_t i = 0; i < init->column_count; i++) {
 		struct init_column *column = &init->columns[i];
 		column->index = i;
@@ -120,7 +130,13 @@ recloser_status init_rows(struct init *init, size_t which, recloser_error *error
 		init->format = source->facts.format;
 		RC_TRY(list_columns(init, scan, error));
 	}
-	RC_TRY(engine_runf(init->engine, "read the file", error, "CREATE TABLE init_raw AS SELECT * FROM %s", scan));
+	recloser_status status = engine_runf(init->engine, "read the file", error, "CREATE TABLE init_raw AS SELECT * FROM %s", scan);
+	if (status == RECLOSER_IO && error && strcmp(error->code, "engine.failed") == 0) { /* broken pages, a codec it does not know */
+		snprintf(error->code, sizeof error->code, "source.unreadable");
+		error->status = RECLOSER_REFUSED;
+		return error_where(error, "%s", init->inputs[which].path);
+	}
+	RC_TRY(status);
 	struct text select = text_on(arena), blanks = text_on(arena);
 	for (size_t i = 0; i < init->column_count; i++) {
 		struct init_column *column = &init->columns[i];
@@ -154,12 +170,14 @@ static recloser_status common_columns(struct init *init, const char **blank, siz
 	text_add(&counts, "SELECT count(*)");
 	for (size_t i = 0; i < init->column_count; i++)
 		text_addf(&counts, ", count(c%zu)", i);
-	text_add(&counts, " FROM init_0 WHERE _fault IS NULL");
+	/* Of a short table the first and the last row, which may be no data, would weigh too much. */
+	text_addf(&counts, " FROM init_0 WHERE _fault IS NULL AND ((SELECT count(*) FROM init_0) >= %d"
+	          " OR _row NOT IN (SELECT unnest([min(_row), max(_row)]) FROM init_0))", SHORT);
 	RC_TRY(engine_query(init->engine, arena, "count filled cells", counts.at, &rows, error));
 	int64_t total = rows_int(&rows, 0, 0);
 	*count = 0;
 	for (size_t i = 0; i < init->column_count; i++)
-		if (total >= 20 && rows_int(&rows, 0, i + 1) * 100 >= total * 97) {
+		if (total >= 2 && rows_int(&rows, 0, i + 1) * 100 >= total * 97) {
 			text_addf(&sum, "%s(c%zu IS NULL)::INTEGER", *count ? " + " : "", i);
 			(*count)++;
 		}
@@ -171,7 +189,7 @@ static recloser_status take_off_headings(struct init *init, const char *blank, s
 {
 	struct rows rows;
 	RC_TRY(engine_query(init->engine, init->arena, "look for heading rows", arena_printf(init->arena,
-	    "WITH first AS (SELECT _row, 2 * (%s) > %zu AS odd FROM init_0 ORDER BY _row LIMIT %d)"
+	    "WITH first AS (SELECT _row, 4 * (%s) > %zu AS odd FROM init_0 ORDER BY _row LIMIT %d)"
 	    " SELECT count(*), max(_row) FROM first WHERE _row < coalesce((SELECT min(_row) FROM first WHERE NOT odd), 0)", blank, common,
 	    HEADING_MOST), &rows, error));
 	int64_t count = rows_int(&rows, 0, 0);
@@ -282,8 +300,10 @@ recloser_status init_survey(struct init *init, recloser_error *error)
 	RC_TRY(engine_query(init->engine, init->arena, "look for faults",
 	    "SELECT count(*), any_value(split_part(_fault, chr(31), 1) ORDER BY _row), min(_row) FROM init_0 WHERE _fault IS NOT NULL", &faults, error));
 	if (rows_int(&faults, 0, 0) > 0)
-		strings_add(init->arena, &init->said, arena_printf(init->arena, "%s rows can't be read and will be quarantined, the first is row %s: %s.",
-		            rows_at(&faults, 0, 0), rows_at(&faults, 0, 2), rows_at(&faults, 0, 1)));
+		init->first_fault = rows_at(&faults, 0, 1);
+	if (rows_int(&faults, 0, 0) > 0)
+		strings_add(init->arena, &init->said, arena_printf(init->arena, "%s faults of reading and will be quarantined, the first is row %s: %s.",
+		            init_rows_have(init->arena, (uint64_t)rows_int(&faults, 0, 0)), rows_at(&faults, 0, 2), rows_at(&faults, 0, 1)));
 	RC_TRY(engine_run(init->engine, "leave out faulty rows", "DELETE FROM init_0 WHERE _fault IS NOT NULL", error));
 	RC_TRY(measure(init, error));
 	return count_columns(init, error);

@@ -35,7 +35,7 @@ static const char *outcome(struct init *init, const json_t *report)
 	struct text out = text_on(arena);
 	static const struct { const char *name, *word; } fates[] = {{"superseded", "superseded"}, {"collapsed", "collapsed"}, {"filtered", "filtered"},
 	                                                            {"quarantined", "quarantined"}};
-	text_addf(&out, "Tried: it loads. %s rows in, %s written", text_count(arena, (uint64_t)json_get_int(report, "rows_in", 0)),
+	text_addf(&out, "Tried: it loads. %s in, %s written", init_rows_text(arena, (uint64_t)json_get_int(report, "rows_in", 0)),
 	          text_count(arena, (uint64_t)json_get_int(report, "rows_written", 0)));
 	for (size_t i = 0; i < sizeof fates / sizeof *fates; i++)
 		if (json_get_int(report, fates[i].name, 0))

@@ -99,7 +99,7 @@ static const char *measured(const struct init *init, const struct init_key *key)
 {
 	struct text out = text_on(init->arena);
 	uint64_t there = init->rows - key->missing;
-	text_addf(&out, "%s different values in %s rows", text_count(init->arena, key->distinct), text_count(init->arena, there));
+	text_addf(&out, "%s different value%s in %s", text_count(init->arena, key->distinct), key->distinct == 1 ? "" : "s", init_rows_text(init->arena, there));
 	if (key->missing)
 		text_addf(&out, "; missing in %s, which will be quarantined", text_count(init->arena, key->missing));
 	if (init->input_count > 1 && key->matched)
@@ -118,10 +118,10 @@ static void key_warning(const struct init *init, struct text *out)
 		                   "Look for columns that name a row, or take geometry into the identity.");
 	if (key->unique && init->distinct_rows < init->rows)
 		comment(out, "# ", arena_printf(init->arena, "%s exact doubles of other rows; they collapse.", text_count(init->arena, init->rows - init->distinct_rows)));
-	if (!key->unique)
-		comment(out, "# ", arena_printf(init->arena, "No set of columns identifies every row: %s rows share their key with another one, and of "
+	if (!key->unique && init->rows - key->missing > key->distinct)
+		comment(out, "# ", arena_printf(init->arena, "No set of columns identifies every row: %s the key of another one, and of "
 		                   "those the last is kept. Say what tells them apart, or which is later: revision.",
-		                   text_count(init->arena, init->rows - key->missing - key->distinct)));
+		                   init_rows_have(init->arena, init->rows - key->missing - key->distinct)));
 }
 
 /* Single columns that are unique, or called an id, and still are no key. */
@@ -175,7 +175,8 @@ static void key_lines(const struct init *init, struct text *out)
 	const struct init_key *key = &init->key;
 	text_add(out, "\n");
 	key_warning(init, out);
-	line(out, arena_printf(init->arena, "key: {identity: %s}", key->count ? key_names(init, key) : "[...]"), measured(init, key));
+	const char *column = strcmp(init->key_column, "asset_key") == 0 ? "" : arena_printf(init->arena, ", column: %s", init->key_column);
+	line(out, arena_printf(init->arena, "key: {identity: %s%s}", key_names(init, key), column), measured(init, key));
 	for (size_t i = 0, said = 0; i < init->other_count && said < 4; i++)
 		if (init->others[i].count && said++ < 4)
 			line(out, arena_printf(init->arena, "# key: {identity: %s}", key_names(init, &init->others[i])), "would do as well");
@@ -200,7 +201,7 @@ static void part_lines(const struct init *init, struct text *out)
 			column = &init->parts[i];
 	const char *why = column ? arena_printf(arena, "%s folders of %s to %s rows, %s to %s", text_count(arena, column->values), text_count(arena, column->least),
 	                                        text_count(arena, column->most), text_bytes(arena, column->least * each), text_bytes(arena, column->most * each))
-	                         : arena_printf(arena, "one file%s of %s rows, about %s", chosen.count ? " each" : "", text_count(arena, init->rows), text_bytes(arena, init->bytes));
+	                         : arena_printf(arena, "one file%s of %s, about %s", chosen.count ? " each" : "", init_rows_text(arena, init->rows), text_bytes(arena, init->bytes));
 	line(out, arena_printf(arena, "partition: %s", init_list(arena, &chosen)), why);
 	for (size_t i = 0; i < init->part_count; i++) {
 		const struct init_part *part = &init->parts[i];
@@ -262,13 +263,13 @@ static bool has_line(const struct init_column *column)
 static void column_lines(const struct init *init, struct text *out)
 {
 	struct text lines = text_on(init->arena);
-	size_t left = 0;
+	size_t left = 0, listed = 0;
 	for (size_t i = 0; i < init->part_count; i++)
-		if (init->parts[i].line && init->parts[i].chosen)
+		if (init->parts[i].line && init->parts[i].chosen && ++listed)
 			line(&lines, arena_printf(init->arena, "  %s", init->parts[i].line), "from the file's name");
 	for (size_t i = 0; i < init->column_count; i++) {
 		const struct init_column *column = &init->columns[i];
-		if (has_line(column))
+		if (has_line(column) && ++listed)
 			line(&lines, arena_printf(init->arena, "  %s: {%s}", init_scalar(init->arena, column->name), column_fields(init, column)), column->reason);
 		else if (column->reason)
 			line(&lines, arena_printf(init->arena, "  # %s", column->name), column->reason);
@@ -276,7 +277,7 @@ static void column_lines(const struct init *init, struct text *out)
 			left++;
 	}
 	if (lines.length) {
-		text_add(out, "\ncolumns:\n");
+		text_add(out, listed ? "\ncolumns:\n" : "\n# columns:\n"); /* of comments alone YAML makes an empty text */
 		text_add(out, lines.at);
 	}
 	if (left && !lines.length)
@@ -290,8 +291,8 @@ static void column_lines(const struct init *init, struct text *out)
 static void head(const struct init *init, struct text *out)
 {
 	struct arena *arena = init->arena;
-	comment(out, "# ", arena_printf(arena, "A first spec for %s: %s rows, %zu columns, %s. Read it before you load with it.", init->inputs[0].name,
-	        text_count(arena, init->rows), init->column_count, init->format));
+	comment(out, "# ", arena_printf(arena, "A first spec for %s: %s, %zu column%s, %s. Read it before you load with it.", init->inputs[0].name,
+	        init_rows_text(arena, init->rows), init->column_count, init->column_count == 1 ? "" : "s", init->format));
 	if (init->tried)
 		comment(out, "# ", init->tried);
 	for (size_t i = 0; i < init->said.count; i++)

@@ -250,6 +250,36 @@ class Small(Loading):
         self.assertEqual(report["keys"][0]["identity"], ["objectid"])
         self.assertIn("Nothing but a count of the rows identifies them", report["spec"])
 
+    def test_key_column_of_the_source(self):
+        report = self.propose("own.csv", "asset_key,queue_id\n" + "".join(f"k{i % 7},Q{i}\n" for i in range(30)))
+        self.assertIn("key: {identity: [queue_id], column: row_key}", report["spec"])
+        self.assertEqual(self.metadata("")[0].names, ["row_key", "queue_id", "asset_key"])
+
+    def test_no_column_needs_a_line(self):
+        report = self.propose("plain.csv", "id,name\n1,a\n2,b\n3,c\n")
+        self.assertNotRegex(report["spec"], "(?m)^columns:")
+
+    def test_heading_row_in_a_short_table(self):
+        path = self.shared("cases/32-header-on-row-four/queue.xlsx")
+        report = self.recloser_json("init", path)
+        self.assertEqual((report["loads"], report["rows"], report["keys"][0]["identity"]), (True, 3, ["queue_id"]))
+        self.assertIn("1 row under the header explains it; data begin at row 6.", report["spec"])
+
+    def test_what_can_not_be_read(self):
+        broken = self.shared("real/parquet-testing/bad_data/ARROW-GH-41317.parquet")
+        self.assertIn("ARROW-GH-41317.parquet", self.recloser("init", broken, code=REFUSED).err)
+        shape = self.shared("cases/43-dbf-encoding/nocpg.shp")
+        self.assertIn("--encoding windows-1252", self.recloser("init", shape, code=REFUSED).err)
+        told = self.recloser_json("init", shape, "--encoding", "windows-1252")
+        self.assertTrue(told["loads"])
+        self.assertIn("  encoding: windows-1252\n", told["spec"])
+
+    def test_a_refused_proposal_says_so(self):
+        # Nothing in it is exact enough for a key, and a time is missing.
+        report = self.recloser_json("init", self.shared("real/parquet-testing/data/int96_from_spark.parquet"))
+        self.assertFalse(report["loads"])
+        self.assertIn("# Tried: it does not load yet.", report["spec"])
+
     def test_options_and_refusals(self):
         data = self.write("x.csv", "id,v\n" + "".join(f"A{i},{i}\n" for i in range(30)))
         out = self.recloser("init", data, "--output", "x.yaml", "--dataset", "mine", "--root", "far/lake").out
