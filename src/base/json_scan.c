@@ -36,6 +36,8 @@ static const char *hint_for(const struct json_scan *scan)
 	if ((left >= 3 && memcmp(scan->at, "NaN", 3) == 0) || (left >= 3 && memcmp(scan->at, "Inf", 3) == 0) ||
 		(left >= 4 && memcmp(scan->at, "-Inf", 4) == 0))
 		return "JSON has no NaN and no Infinity: write null";
+	if (scan->depth > MOST_DEPTH)
+		return "this is hardly a table; `records` names the array that holds the rows";
 	if (*scan->at == '"' || *scan->at == '{' || *scan->at == '[')
 		return "a comma is missing";
 	return "this is no JSON (RFC 8259)";

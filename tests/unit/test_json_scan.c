@@ -118,6 +118,7 @@ static void test_wrong(void **state)
 	assert_true(whole(deep + 44, 512, &scan, &value));
 	assert_false(whole(deep + 43, 514, &scan, &value));
 	assert_string_equal(scan.wrong, "values nested too deeply");
+	assert_null(strstr(scan.hint, "comma"));
 }
 
 static void hint_is(const char *text, const char *hint)
