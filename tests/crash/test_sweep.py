@@ -1,117 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replace of two partitions, cut short at every point it has.
-
-The program is killed, or one of its system calls or allocations fails, at call N for N = 1, 2, ... until a run gets through.
-After each of them: every partition is whole old or whole new; the same load succeeds; the tree is byte for byte that of an
-undisturbed run; nothing is left in staging; every version that was live is in the archive; verify finds no fault.
-
-Reduced, a spread of the points is tried; RECLOSER_TEST_FULL=1 tries all of them. How many were tried is printed.
-"""
-import os
+"""A replace of two partitions, with strace at the kernel's door: killed, or failed, at call N of each system call, for
+N = 1, 2, ... until a run gets through; and with allocation N of recloser's own code failing. sweep.py says what must hold."""
 import pathlib
 import shutil
-import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from support import FULL, PROGRAM, Case, main, recloser, sha256, tree  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from sweep import FULL, Sweep, preload, tree  # noqa: E402
+from support import PROGRAM, main  # noqa: E402
 
-SPEC = """\
-dataset: queue
-root: lake
-source: {files: "*.csv"}
-key: {identity: [queue_id]}
-partition: [state]
-disappeared: {policy: allow}
-columns: {capacity_mw: {type: double}}
-"""
-OLD = "queue_id,state,capacity_mw\n" + "".join(f"Q{i},{'TX' if i % 2 else 'NM'},{i}.5\n" for i in range(40))
-NEW = "queue_id,state,capacity_mw\n" + "".join(f"Q{i},{'TX' if i % 2 else 'NM'},{i * 2}\n" for i in range(44))
-PARTS = ("state=TX", "state=NM")
-TIMES = {"RECLOSER_TEST_NOW": "2026-08-02T04:12:00Z"}
 CALLS = ["write", "pwrite64", "fsync", "fdatasync", "syncfs", "link", "linkat", "rename", "renameat", "renameat2", "unlink", "unlinkat",
          "mkdir", "mkdirat", "chmod", "fchmod"]
-
-
-class Sweep(Case):
-    @classmethod
-    def setUpClass(cls):
-        cls.points = 0
-
-    @classmethod
-    def tearDownClass(cls):
-        print(f"{cls.__name__}: {cls.points} points tried{'' if FULL else ' (reduced)'}", file=sys.stderr)
-
-    def setUp(self):
-        super().setUp()
-        self.spec(SPEC)
-        self.write("old.csv", OLD)
-        self.write("new.csv", NEW)
-        self.recloser("load", "spec.yaml", "old.csv", env=TIMES)
-        self.old = {part: sha256(self.live(part)) for part in PARTS}
-        shutil.copytree(self.dir / "lake", self.dir / "before", symlinks=True)
-        self.recloser("load", "spec.yaml", "new.csv", env=TIMES)
-        self.new = {part: sha256(self.live(part)) for part in PARTS}
-        self.after = tree(self.dir / "lake" / "queue")
-        self.assertTrue(all(self.old[part] != self.new[part] for part in PARTS))
-
-    def live(self, part):
-        return self.dir / "lake/queue" / part / "part.parquet"
-
-    def reset(self):
-        """The lake as it was before: hard links between archive and live are kept, as cp -a does."""
-        shutil.rmtree(self.dir / "lake")
-        subprocess.run(["cp", "-a", self.dir / "before", self.dir / "lake"], check=True)
-
-    def load(self, prefix=(), **env):
-        return recloser("load", "spec.yaml", "new.csv", "--threads", "1", cwd=self.dir, env={**TIMES, **env}, command_prefix=prefix)
-
-    def check(self, where):
-        """What must hold after the program was cut short at `where`, and after the next load."""
-        type(self).points += 1
-        for part in PARTS:
-            self.assertIn(sha256(self.live(part)), (self.old[part], self.new[part]), f"{where}: {part} is neither old nor new")
-        found = [p.name for p in (self.dir / "lake/queue").rglob("*") if p.is_file()]
-        self.assertEqual(found, ["part.parquet"] * len(PARTS), where)
-        again = recloser("load", "spec.yaml", "new.csv", cwd=self.dir, env=TIMES)
-        self.assertEqual(again.code, 0, f"{where}: the next load\n{again}")
-        self.assertEqual(tree(self.dir / "lake/queue"), self.after, where)
-        control = self.dir / "lake/_recloser/queue"
-        self.assertEqual(list((control / "staging").iterdir()), [], where)
-        archived = {sha256(p) for p in (control / "archive").rglob("*") if p.is_file()}
-        for part in PARTS:
-            self.assertLessEqual({self.old[part], self.new[part]}, archived, f"{where}: {part}")
-        verified = recloser("verify", "spec.yaml", cwd=self.dir)
-        self.assertEqual(verified.code, 0, f"{where}\n{verified}")
-
-    def sweep(self, inject, ended, most):
-        """`inject(n)` gives a command prefix and an environment; `ended(run)` tells that call n was never reached."""
-        numbers = iter(range(1, 100000)) if FULL else iter(self.spread(inject, ended, most))
-        for n in numbers:
-            self.reset()
-            prefix, env, where = inject(n)
-            done = self.load(prefix, **env)
-            if ended(done):
-                return
-            self.check(where)
-
-    def spread(self, inject, ended, most):
-        """Find the number of calls by doubling, then take `most` of them, both ends and a spread between."""
-        last = 1
-        while last < 100000:
-            self.reset()
-            prefix, env, _ = inject(last)
-            if ended(self.load(prefix, **env)):
-                break
-            last *= 2
-        low, high = last // 2, last
-        while low + 1 < high:
-            middle = (low + high) // 2
-            self.reset()
-            prefix, env, _ = inject(middle)
-            low, high = (low, middle) if ended(self.load(prefix, **env)) else (middle, high)
-        step = max(1, low // most)
-        return sorted({1, low, *range(1, low + 1, step)} - {0}) if low else []
 
 
 def strace(call, action):
@@ -182,8 +81,8 @@ class Memory(Sweep):
     """Allocation N of the program's own code fails."""
 
     def test_every_allocation(self):
-        shim = os.environ.get("RECLOSER_FAILING_MALLOC")
-        if not shim or not pathlib.Path(shim).exists():
+        shim = preload("RECLOSER_FAILING_MALLOC")
+        if not shim:
             self.skipTest("RECLOSER_FAILING_MALLOC does not name the preload library that ctest builds")
         counter = self.dir / "allocations"
 
