@@ -186,6 +186,26 @@ static recloser_status look_again(void *arg, struct entry *entry, const struct r
 	return RECLOSER_OK;
 }
 
+/* Of bytes that another program made live: how many rows they hold. Not a content fingerprint: equal rows in a file that is not
+ * written as ours are is no reason to keep it. */
+static recloser_status describe_adopted(void *arg, const char *partition, const char *path, json_t *record, recloser_error *error)
+{
+	struct run *run = ((struct committing *)arg)->run;
+	struct rows rows;
+	(void)partition;
+	if (!path)
+		return RECLOSER_OK;
+	RC_TRY(engine_query(run->engine, run->arena, "count the rows of a file that is adopted", arena_printf(run->arena,
+	    "SELECT CAST(sum(num_rows) AS BIGINT) FROM parquet_file_metadata(%s)", sql_text(run->arena, path)), &rows, error));
+	json_t *file = json_object_get(record, "file");
+	if (!file) {
+		file = json_new_object(run->arena);
+		json_put(run->arena, record, "file", file);
+	}
+	json_put_int(run->arena, file, "rows", rows_int(&rows, 0, 0));
+	return RECLOSER_OK;
+}
+
 static enum part_outcome outcome_of(enum entry_outcome outcome)
 {
 	switch (outcome) {
@@ -228,7 +248,7 @@ recloser_status run_commit(struct run *run, recloser_error *error)
 	RC_TRY(write_quarantine(run, error));
 	RC_TRY(run_write_disappeared(run, error));
 	struct commit_options options = {.wait_seconds = run->options->common.wait_seconds == 0 ? 60 : run->options->common.wait_seconds,
-	                                 .look_again = look_again, .waiting = waiting, .arg = &committing,
+	                                 .look_again = look_again, .waiting = waiting, .describe = describe_adopted, .arg = &committing,
 	                                 .config = run->dataset->config ? NULL : config_of(run)};
 	run_progress(run, "commit", 0, 0, count);
 	*run->decided = 1;

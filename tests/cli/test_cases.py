@@ -261,6 +261,7 @@ class Leftovers(Loading):
         self.assertTrue(any(stale in w for w in report["warnings"]), report["warnings"])
         records = self.ledger(TX)
         self.assertEqual([(r["kind"], r["file"]["sha256"]) for r in records], [("adopted", old), ("version", sha256(self.live(TX)))])
+        self.assertEqual([r["file"]["rows"] for r in records], [1, 3])
         self.recloser("verify", spec, TX, "--expect-rows", 3)
         found = self.recloser_json("recover", spec)
         self.assertEqual(sorted(found["foreign"]), sorted(f"{TX}/{name}" for name in (".DS_Store", stale, "_SUCCESS")))
