@@ -31,7 +31,7 @@ static int run(const struct command *self, int argc, char **argv)
 		recloser_error error = {0};
 		recloser_status status = recloser_prune(&prune, &result, &error);
 		progress_end(&progress);
-		code = output_finish(common.json, status, result, &error);
+		code = output_finish_writing(common.json, status, result, &error);
 	}
 	command_line_free(&line);
 	return code;

@@ -57,23 +57,41 @@ static void print_error(const recloser_error *error)
 	print_indented(error->hint);
 }
 
-int output_flush(int code)
+/* `unsaid` instead of success when what was printed did not arrive. */
+static int flush_or(int code, int unsaid)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
 	fprintf(stderr, "recloser: cannot write to stdout: %s\n", strerror(errno));
-	return code == RECLOSER_OK ? RECLOSER_IO : code;
+	if (code == RECLOSER_OK && unsaid == RECLOSER_UNCLEAR)
+		fprintf(stderr, "  what was done stands; run again to see what is there\n");
+	return code == RECLOSER_OK ? unsaid : code;
 }
 
-int output_finish(bool json, recloser_status status, recloser_result *result, const recloser_error *error)
+int output_flush(int code)
+{
+	return flush_or(code, RECLOSER_IO);
+}
+
+static int finish(bool json, recloser_status status, recloser_result *result, const recloser_error *error, int unsaid)
 {
 	if (result != NULL)
 		fputs(json ? recloser_result_json(result) : recloser_result_text(result), stdout);
 	else if (json && status != RECLOSER_OK)
 		print_bare_error(error);
-	int code = output_flush((int)status); /* before stderr: in a shared log the figures stand above the reason */
+	int code = flush_or((int)status, unsaid); /* before stderr: in a shared log the figures stand above the reason */
 	if (status != RECLOSER_OK && error->what[0] != '\0')
 		print_error(error);
 	recloser_result_free(result);
 	return code;
+}
+
+int output_finish(bool json, recloser_status status, recloser_result *result, const recloser_error *error)
+{
+	return finish(json, status, result, error, RECLOSER_IO);
+}
+
+int output_finish_writing(bool json, recloser_status status, recloser_result *result, const recloser_error *error)
+{
+	return finish(json, status, result, error, RECLOSER_UNCLEAR);
 }

@@ -67,7 +67,7 @@ static recloser_status bring_in(struct dataset *dataset, struct arena *arena, co
 								recloser_error *error)
 {
 	struct fs *fs = dataset->fs;
-	int failed = fs->ops->rename(fs, staged, path);
+	int failed = rename_over(fs, staged, path);
 	if (failed)
 		return error_errno(error, "store.rename", failed, "write", path);
 	failed = fs->ops->sync_directory(fs, path_parent(arena, path));

@@ -131,7 +131,7 @@ static recloser_status note_foreign(struct finisher *f, const struct planned *pl
 	json_put(f->arena, record, "replaced_foreign", note);
 	const char *text = json_text(f->arena, record);
 	RC_TRY(write_temporary(f->dataset, f->arena, text, strlen(text), 0444, &temporary, error));
-	int failed = f->fs->ops->rename(f->fs, temporary, path);
+	int failed = rename_over(f->fs, temporary, path);
 	if (failed)
 		(void)f->fs->ops->unlink(f->fs, temporary);
 	return failed && failed != ENOENT ? error_errno(error, "store.rename", failed, "replace", path) : RECLOSER_OK;

@@ -74,6 +74,18 @@ static int second_name(struct session *session, const char *from, const char *to
 	return place_copy(session, from, to);
 }
 
+int rename_over(struct fs *fs, const char *from, const char *to)
+{
+	struct fs_stat before, after;
+	int failed = fs->ops->stat(fs, from, &before);
+	if (failed)
+		return failed;
+	failed = fs->ops->rename(fs, from, to);
+	if (failed == 0 || fs->ops->stat(fs, from, &after) != ENOENT || fs->ops->stat(fs, to, &after) != 0)
+		return failed;
+	return after.inode == before.inode && after.device == before.device ? 0 : failed;
+}
+
 static recloser_status compare(struct session *session, const char *from, const struct fs_stat *first, const char *to,
 							   const struct fs_stat *second, enum placed *out, recloser_error *error)
 {

@@ -85,7 +85,7 @@ static recloser_status rewrite(struct staging *staging, struct planned *planned,
 	if (failed == 0 && strcmp(hex, planned->file.sha256) != 0)
 		failed = EIO;
 	if (failed == 0)
-		failed = fs->ops->rename(fs, again, path);
+		failed = rename_over(fs, again, path);
 	if (failed == 0)
 		failed = fs->ops->stat(fs, path, &stat);
 	if (failed)

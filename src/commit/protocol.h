@@ -62,6 +62,10 @@ recloser_status probe(struct dataset *dataset, struct arena *arena, const char *
 bool probe_cached(struct dataset *dataset, struct arena *arena, struct guarantees *out);
 json_t *guarantees_json(struct arena *arena, const struct guarantees *can);
 
+/* Rename `from`, a file of this run's own, over `to`, which may be there. 0 or an errno; after a failure that is none
+ * (a server did it and lost the answer) the names decide, and this is 0 (place.c). */
+int rename_over(struct fs *fs, const char *from, const char *to);
+
 /* Give `from` a second name `to` that must be free (place.c). */
 enum placed { PLACED, PLACED_SAME, PLACED_OTHER, PLACED_NO_SOURCE };
 recloser_status place(struct session *session, const char *from, const char *to, enum placed *out,

@@ -171,7 +171,7 @@ static recloser_status rebuild_one(struct rebuild *r, const struct found *found,
 	recloser_error problem = {0};
 	if (ledger_read(r->dataset, r->arena, found->partition, found->seq, &record, &problem) != RECLOSER_OK) {
 		const char *path = path_record(r->dataset, r->arena, found->partition, found->seq);
-		int failed = r->dataset->fs->ops->rename(r->dataset->fs, path, arena_printf(r->arena, "%s.unreadable", path));
+		int failed = rename_over(r->dataset->fs, path, arena_printf(r->arena, "%s.unreadable", path));
 		if (failed)
 			return error_errno(error, "store.rename", failed, "move away the unreadable", path);
 		record = NULL;

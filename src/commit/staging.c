@@ -9,7 +9,7 @@
 
 enum { MOST_HELD = 256, PART_MODE = 0444, TRIES = 100 };
 
-/* ---- step 0: one file system ---- */
+/* ---- step 0: one file system, and the right to write there ---- */
 
 static recloser_status existing_level(struct dataset *dataset, struct arena *arena, const char *path, struct fs_stat *out,
 									  const char **found, recloser_error *error)
@@ -44,6 +44,19 @@ static recloser_status same_file_system(struct dataset *dataset, struct arena *a
 					  dataset->name);
 }
 
+/* Asked before anything is decided: a partition whose directory belongs to somebody else would stop a decided run half way. */
+static recloser_status writable(struct dataset *dataset, struct arena *arena, const char *path, recloser_error *error)
+{
+	struct fs_stat stat;
+	const char *level;
+	RC_TRY(existing_level(dataset, arena, path, &stat, &level, error));
+	int failed = dataset->fs->ops->may_write(dataset->fs, level);
+	if (failed == 0 || failed == ENOENT)
+		return RECLOSER_OK;
+	error_errno(error, "store.not_writable", failed, "write into", level);
+	return error_where(error, "%s", path);
+}
+
 static recloser_status check_places(struct dataset *dataset, struct arena *arena, const char *partition,
 									recloser_error *error)
 {
@@ -53,8 +66,10 @@ static recloser_status check_places(struct dataset *dataset, struct arena *arena
 		path_control(dataset, arena, "archive"),
 		path_control(dataset, arena, "commits"),
 	};
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		RC_TRY(same_file_system(dataset, arena, path_control(dataset, arena, "staging"), others[i], error));
+		RC_TRY(writable(dataset, arena, others[i], error));
+	}
 	return RECLOSER_OK;
 }
 

@@ -48,6 +48,7 @@ struct fs_ops {
 				size_t *count); /* whole small files; a NUL follows */
 	int (*digest)(struct fs *, const char *path, char hex[SHA256_HEX], uint64_t *bytes);
 	int (*describe)(struct fs *, const char *path, struct fs_traits *out);
+	int (*may_write)(struct fs *, const char *directory); /* may this user change names in it; EACCES, EROFS */
 	/* Create exclusively, write all, close. `keep` (may be NULL) receives a descriptor that stays open for sync. */
 	int (*write)(struct fs *, const char *path, const void *bytes, size_t count, unsigned mode, struct fs_file **keep);
 	/* A file that others write, or a directory, to sync it. `create`: exclusively. */

@@ -50,6 +50,13 @@ static int posix_stat(struct fs *fs, const char *path, struct fs_stat *out)
 	return linux_stat(path, out);
 }
 
+/* By the effective user: that is who renames and links. */
+static int posix_may_write(struct fs *fs, const char *directory)
+{
+	(void)fs;
+	return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
 /* ---- reading ---- */
 
 static void close_directory(void *slot)
@@ -416,6 +423,7 @@ static const struct fs_ops posix_ops = {
 	.read = posix_read,
 	.digest = posix_digest,
 	.describe = posix_describe,
+	.may_write = posix_may_write,
 	.write = posix_write,
 	.open = posix_open,
 	.sync = posix_sync,

@@ -5,6 +5,7 @@ set(crash_environment "PYTHONDONTWRITEBYTECODE=1" "RECLOSER_SOURCE_DIR=${CMAKE_S
 function(preload name)
   add_library(${name} MODULE crash/${name}.c)
   target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
+  set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET default) # a hidden malloc takes nobody's place
   string(TOUPPER ${name} upper)
   set(crash_environment ${crash_environment} "RECLOSER_${upper}=$<TARGET_FILE:${name}>" PARENT_SCOPE)
 endfunction()
@@ -24,7 +25,9 @@ endfunction()
 
 preload(failing_call)
 preload(failing_malloc)
-preload(lying_rename)
 crash_test(sweep TIMEOUT 10800)
 crash_test(calls TIMEOUT 7200)
 crash_test(disk)
+crash_test(writers)
+crash_test(recover)
+crash_test(syncs)

@@ -2,7 +2,8 @@
  * Preloaded into the program under test: something happens at call number FAULT_AT of those that change files.
  *
  *   FAULT_ACTION  kill (before the call), stop (the same with SIGSTOP), short (half of a write, the rest is the program's
- *                 affair; other calls do not count), or an error: EIO, ENOSPC, EDQUOT, EINTR, ENOLCK
+ *                 affair; other calls do not count), lie (link and rename take place and report EIO, as a file server does
+ *                 that answers too late; others do not count), or an error: EIO, ENOSPC, EDQUOT, EINTR, ENOLCK
  *   FAULT_AT      1, 2, ...; 0: at each call
  *   FAULT_CALLS   "rename,linkat": only these count; absent: all below but flock
  *   FAULT_PATH    a part of the path (of either path) that a call must have to count
@@ -24,7 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum action { NOTHING, KILL, STOP, SHORT, ERROR };
+enum action { NOTHING, KILL, STOP, SHORT, LIE, ERROR };
 
 static enum action action;
 static int error_number;
@@ -38,8 +39,9 @@ __attribute__((constructor)) static void begin(void)
 		const char *name;
 		enum action action;
 		int error_number;
-	} known[] = {{"kill", KILL, 0},         {"stop", STOP, 0},         {"short", SHORT, 0},     {"EIO", ERROR, EIO},
-				 {"ENOSPC", ERROR, ENOSPC}, {"EDQUOT", ERROR, EDQUOT}, {"EINTR", ERROR, EINTR}, {"ENOLCK", ERROR, ENOLCK}};
+	} known[] = {{"kill", KILL, 0},         {"stop", STOP, 0},       {"short", SHORT, 0},
+				 {"lie", LIE, EIO},         {"EIO", ERROR, EIO},     {"ENOSPC", ERROR, ENOSPC},
+				 {"EDQUOT", ERROR, EDQUOT}, {"EINTR", ERROR, EINTR}, {"ENOLCK", ERROR, ENOLCK}};
 	const char *word = getenv("FAULT_ACTION"), *at = getenv("FAULT_AT");
 	fault_at = at ? strtol(at, NULL, 10) : 1;
 	only_calls = getenv("FAULT_CALLS");
@@ -96,10 +98,19 @@ static int hit(const char *call, const char *from, const char *to)
 
 static int fails(const char *call, const char *from, const char *to)
 {
-	if (action == SHORT || !hit(call, from, to))
+	if (action == SHORT || action == LIE || !hit(call, from, to))
 		return 0;
 	errno = error_number;
 	return 1;
+}
+
+/* What a call that gave `result` reports. */
+static int told(int result, const char *call, const char *from, const char *to)
+{
+	if (action != LIE || result != 0 || !hit(call, from, to))
+		return result;
+	errno = error_number;
+	return -1;
 }
 
 static const char *path_of(int descriptor, char *out, size_t size)
@@ -252,7 +263,7 @@ int unlinkat(int directory, const char *path, int flags)
 	int name(const char *from, const char *to)                                                                              \
 	{                                                                                                                       \
 		REAL(name);                                                                                                         \
-		return fails(#name, from, to) ? -1 : real(from, to);                                                                \
+		return fails(#name, from, to) ? -1 : told(real(from, to), #name, from, to);                                         \
 	}
 ON_TWO_PATHS(link)
 ON_TWO_PATHS(rename)
@@ -260,17 +271,18 @@ ON_TWO_PATHS(rename)
 int linkat(int from_directory, const char *from, int to_directory, const char *to, int flags)
 {
 	REAL(linkat);
-	return fails("linkat", from, to) ? -1 : real(from_directory, from, to_directory, to, flags);
+	return fails("linkat", from, to) ? -1 : told(real(from_directory, from, to_directory, to, flags), "linkat", from, to);
 }
 
 int renameat(int from_directory, const char *from, int to_directory, const char *to)
 {
 	REAL(renameat);
-	return fails("renameat", from, to) ? -1 : real(from_directory, from, to_directory, to);
+	return fails("renameat", from, to) ? -1 : told(real(from_directory, from, to_directory, to), "renameat", from, to);
 }
 
 int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags)
 {
 	REAL(renameat2);
-	return fails("renameat2", from, to) ? -1 : real(from_directory, from, to_directory, to, flags);
+	return fails("renameat2", from, to) ? -1
+										: told(real(from_directory, from, to_directory, to, flags), "renameat2", from, to);
 }

@@ -57,6 +57,10 @@ class Replaced(Calls):
         self.assertTrue(self.log.exists())
         self.check("each write is short", done.code)
 
+    def test_link_and_rename_that_lie(self):
+        """They take place and report EIO: the names decide, never the error."""
+        self.assertGreater(self.at_every_call("lie", 1, (OK,)), 5)
+
     def test_killed_and_the_next_is_killed_too(self):
         """The load that finishes what another one decided is cut short as well, at every point it has."""
         for first in range(1, 100000, 2 if FULL else 19):

@@ -101,6 +101,7 @@ class Memory(Sweep):
             self.asked = n
             return inject(n)
         self.sweep(asked, ended, most=25)
+        self.assertGreater(self.points, 20, "the library took no call's place")
 
 
 if not PROGRAM.exists():

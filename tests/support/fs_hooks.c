@@ -3,7 +3,7 @@
 #include "fs_test.h"
 
 static const char *const names[CALL_KINDS] = {
-	"stat",   "list",       "read",           "digest",   "describe",         "write",
+	"stat",   "list",       "read",           "digest",   "describe",         "may_write", "write",
 	"open",   "sync",       "sync_directory", "sync_all", "make_directory",   "link",
 	"rename", "rename_new", "copy",           "unlink",   "remove_directory", "chmod",
 	"lock",

@@ -270,6 +270,13 @@ static int memory_describe(struct fs *fs, const char *path, struct fs_traits *ou
 	return 0;
 }
 
+static int memory_may_write(struct fs *fs, const char *directory)
+{
+	(void)fs;
+	(void)directory;
+	return 0;
+}
+
 static int handle_on(struct memory *m, struct node *node, struct fs_file **out)
 {
 	if (out) {
@@ -477,6 +484,7 @@ static const struct fs_ops memory_ops = {
 	.read = memory_read,
 	.digest = memory_digest,
 	.describe = memory_describe,
+	.may_write = memory_may_write,
 	.write = memory_write,
 	.open = memory_open,
 	.sync = memory_sync,

@@ -54,6 +54,11 @@ static int wrap_describe(struct fs *fs, const char *path, struct fs_traits *out)
 	WRAPPED(CALL_DESCRIBE, path, NULL, in->ops->describe(in, path, out));
 }
 
+static int wrap_may_write(struct fs *fs, const char *directory)
+{
+	WRAPPED(CALL_MAY_WRITE, directory, NULL, in->ops->may_write(in, directory));
+}
+
 static int wrap_write(struct fs *fs, const char *path, const void *bytes, size_t count, unsigned mode, struct fs_file **keep)
 {
 	WRAPPED(CALL_WRITE, path, NULL, in->ops->write(in, path, bytes, count, mode, keep));
@@ -143,6 +148,7 @@ static const struct fs_ops wrap_ops = {
 	.read = wrap_read,
 	.digest = wrap_digest,
 	.describe = wrap_describe,
+	.may_write = wrap_may_write,
 	.write = wrap_write,
 	.open = wrap_open,
 	.sync = wrap_sync,

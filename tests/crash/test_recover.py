@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`recover` says what it found: a run that was cut short, staging of the dead and the living, foreign bytes and files, lost records."""
+import json
+import pathlib
+import shutil
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from sweep import NEW, OLD, PARTS, SPEC, preload  # noqa: E402
+from support import FAULT, main, recloser, sha256  # noqa: E402
+from loading import Loading  # noqa: E402
+
+NOTHING = {"finished_commit": 0, "finished_partitions": [], "swept": [], "living": [], "foreign": [], "adoptable": [], "missing": [],
+           "warnings": []}
+# What a record that was made again can't be asked for; see docs/format.md.
+TELLS = ("seq", "partition", "kind", "archive")
+
+
+class Found(Loading):
+    def setUp(self):
+        super().setUp()
+        self.spec(SPEC)
+        self.write("old.csv", OLD)
+        self.write("new.csv", NEW)
+        self.load("spec.yaml", "old.csv")
+
+    def recovered(self, **expected):
+        found = self.recloser_json("recover", "spec.yaml")
+        found.pop("dataset")
+        self.assertEqual(found, {**NOTHING, **expected})
+        return found
+
+    def killed(self, calls, path):
+        shim = preload("RECLOSER_FAILING_CALL")
+        if not shim:
+            self.skipTest("RECLOSER_FAILING_CALL does not name the preload library that ctest builds")
+        done = recloser("load", "spec.yaml", "new.csv", cwd=self.dir,
+                        env={"LD_PRELOAD": shim, "FAULT_ACTION": "kill", "FAULT_CALLS": calls, "FAULT_PATH": path})
+        self.assertEqual(done.code, -9, f"\n{done}")
+        return [p.name for p in (self.control / "staging").iterdir()]
+
+    def digests(self):
+        return {part: sha256(self.live(part)) for part in PARTS}
+
+    def test_nothing(self):
+        self.recovered()
+        self.assertIn("nothing to recover", self.recloser("recover", "spec.yaml").out)
+
+    def test_a_decided_run(self):
+        before = self.digests()
+        self.killed("rename", "part.parquet")
+        self.assertEqual(self.digests(), before)
+        self.recovered(finished_commit=2, finished_partitions=sorted(PARTS))
+        self.assertTrue(all(before[part] != digest for part, digest in self.digests().items()))
+        self.assert_nothing_staged()
+        self.recovered()
+        self.assertEqual([len(self.ledger(part)) for part in PARTS], [2, 2])
+        self.recloser("verify", "spec.yaml")
+        self.assertEqual(self.load("spec.yaml", "new.csv")["outcome"], "unchanged")
+
+    def test_a_run_that_was_not_decided(self):
+        before = self.digests()
+        runs = self.killed("link,linkat", "/commits/")
+        self.assertEqual(len(runs), 1)
+        self.recovered(swept=runs)
+        self.assertEqual(self.digests(), before)
+        self.assert_nothing_staged()
+        self.assertEqual([len(self.ledger(part)) for part in PARTS], [1, 1])
+
+    def test_foreign_bytes_are_adopted(self):
+        """Another program renames its own file over a live one: found by recover and verify, kept by the next load."""
+        old = self.digests()
+        self.load("spec.yaml", "new.csv")
+        theirs = self.control / self.ledger("state=TX")[0]["archive"]  # a sound file, with the keys and columns of this dataset
+        copy = self.copy(theirs, "theirs.parquet")
+        copy.replace(self.live("state=TX"))
+        self.recovered(adoptable=["state=TX"])
+        self.recloser("verify", "spec.yaml", code=FAULT)
+        lost = self.ledger("state=TX")[-1]["file"]["sha256"]
+        self.write("third.csv", NEW.replace(",2\n", ",2222\n"))
+        report = self.load("spec.yaml", "third.csv")
+        kinds = [(r["kind"], r["file"]["sha256"]) for r in self.ledger("state=TX")]
+        self.assertEqual([kind for kind, _ in kinds][:3], ["version", "version", "adopted"])
+        self.assertEqual(kinds[2][1], old["state=TX"])
+        self.assertIn(lost, [digest for _, digest in kinds], "the version that was replaced is in the archive")
+        self.assertIn("replaced", [p["outcome"] for p in report["partitions"]])
+        self.recovered()
+        self.recloser("verify", "spec.yaml")
+
+    def test_foreign_files_are_left_alone(self):
+        names = ["notes.txt", "state=TX/_SUCCESS", "state=TX/part-0.parquet", "elsewhere/part.parquet"]
+        for name in names:
+            self.write(f"lake/queue/{name}", "mine")
+        self.assertEqual(self.recovered(foreign=sorted(names))["foreign"], sorted(names))
+        self.load("spec.yaml", "new.csv")
+        for name in names:
+            self.assertEqual((self.tree_path / name).read_text(), "mine")
+
+    def test_a_missing_live_file(self):
+        digest = sha256(self.live("state=TX"))
+        self.live("state=TX").unlink()
+        self.recovered(missing=["state=TX"])
+        self.recloser("verify", "spec.yaml", code=FAULT)
+        self.recloser("restore", "spec.yaml", "state=TX", "1")
+        self.assertEqual(sha256(self.live("state=TX")), digest)
+        self.recovered()
+        self.recloser("verify", "spec.yaml")
+
+
+class Rebuilt(Found):
+    def lose(self, *names):
+        for name in names:
+            path = self.control / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+    def check(self, *lost):
+        """After `lost`: --rebuild makes each record again, verify is clean, and the next loads go on from there."""
+        self.load("spec.yaml", "new.csv")
+        known = {part: [{key: record[key] for key in TELLS} for record in self.ledger(part)] for part in PARTS}
+        live = self.digests()
+        untouched = {p: p.read_bytes() for p in (self.control / "ledger").rglob("*.json")}
+        self.lose(*lost)
+        found = self.recloser_json("recover", "spec.yaml", "--rebuild")
+        self.assertEqual(found["foreign"] + found["adoptable"] + found["missing"], [])
+        for part in PARTS:
+            records = self.ledger(part)
+            self.assertEqual([{key: record[key] for key in TELLS} for record in records], known[part])
+            for record in records:
+                path = self.control / "ledger" / part / f"{record['seq']:08}.json"
+                again = path.read_bytes() != untouched[path]
+                self.assertEqual(bool(record.get("rebuilt")), again, "a record that was made again says so, and no other")
+        self.assertEqual(self.digests(), live)
+        self.recloser("verify", "spec.yaml")
+        self.recovered()
+        self.load("spec.yaml", "new.csv", "--force")
+        self.assertEqual(self.digests(), live, "the same rows keep their bytes")
+        self.load("spec.yaml", "old.csv", "--force", "--accept", "older")
+        self.assertEqual([r["seq"] for r in self.ledger("state=TX")], [1, 2, 3])
+        self.recloser("verify", "spec.yaml")
+        return found
+
+    def test_the_whole_ledger(self):
+        self.check("ledger")
+
+    def test_one_record(self):
+        self.check("ledger/state=TX/00000001.json")
+
+    def test_the_newest_record(self):
+        self.check("ledger/state=TX/00000002.json")
+
+    def test_the_ledger_and_all_commits(self):
+        """Then the names, sizes and digests of the archived files are all there is."""
+        self.check("ledger", "commits")
+
+    def test_all_but_the_archive(self):
+        self.check("ledger", "commits", "runs", "sources", "seen.json", "probe")
+
+
+main()
