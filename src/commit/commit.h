@@ -86,6 +86,16 @@ enum live_state {
 /* Size, mtime and inode first, SHA-256 when they differ. `record` (may be NULL) is the newest record. */
 recloser_status live_state(struct dataset *dataset, struct arena *arena, const char *partition, const struct record *record,
 						   enum live_state *out, recloser_error *error) RC_CHECKED;
+/* This run compares what is live in the partition with a batch of this content, and may put that there. What the commit's own
+ * condition is going to decide, and what is going to be read anyway, a bucket need not be asked for beforehand. */
+void live_expect(struct dataset *dataset, const char *partition, const char *content_fingerprint);
+/* Is each of these the newest version of its partition, and live? */
+struct version_at {
+	const char *partition;
+	int64_t seq;
+};
+recloser_status versions_live(struct dataset *dataset, struct arena *arena, const struct version_at *at, size_t count,
+							  bool *out, recloser_error *error) RC_CHECKED;
 const char *live_path(struct dataset *dataset, struct arena *arena, const char *partition); /* or URL */
 /* A local file with the bytes that are live: the live file itself, or a download that lasts as long as the dataset. */
 recloser_status live_file(struct dataset *dataset, struct arena *arena, const char *partition, const char **path,
@@ -223,6 +233,9 @@ recloser_status make_directory(struct dataset *dataset, struct arena *arena, con
 							   recloser_error *error) RC_CHECKED; /* with parents */
 /* Best effort: a directory and what is in it, the file `last` (may be NULL) of its top level after the rest. */
 void remove_tree(struct fs *fs, struct arena *arena, const char *path, const char *last);
+
+/* Once all of a run is written: keep what the next command may know without asking. Best effort. */
+void dataset_keep(struct dataset *dataset, struct arena *arena);
 
 /* ---- small files of a run that are not part of the protocol ---- */
 

@@ -218,3 +218,41 @@ recloser_status file_is(struct dataset *dataset, const char *path, const struct 
 	*same = which == 0;
 	return RECLOSER_OK;
 }
+
+/* ---- for a run as a whole ---- */
+
+void live_expect(struct dataset *dataset, const char *partition, const char *content_fingerprint)
+{
+	if (dataset->bucket)
+		object_part(dataset, partition)->expected = arena_strdup(dataset->objects->arena, content_fingerprint);
+}
+
+recloser_status versions_live(struct dataset *dataset, struct arena *arena, const struct version_at *at, size_t count,
+							  bool *out, recloser_error *error)
+{
+	*out = false;
+	if (dataset->bucket)
+		RC_TRY(object_versions_listed(dataset, at, count, out, error));
+	if (*out)
+		return RECLOSER_OK;
+	for (size_t i = 0; i < count; i++) {
+		struct record *record;
+		enum live_state live;
+		RC_TRY(ledger_newest(dataset, arena, at[i].partition, &record, error));
+		if (!record || record->seq != at[i].seq)
+			return RECLOSER_OK;
+		RC_TRY(live_state(dataset, arena, at[i].partition, record, &live, error));
+		if (live != LIVE_SOUND)
+			return RECLOSER_OK;
+	}
+	*out = true;
+	return RECLOSER_OK;
+}
+
+void dataset_keep(struct dataset *dataset, struct arena *arena)
+{
+	if (dataset->bucket)
+		object_known_write(dataset, arena);
+	else
+		live_remember(dataset, arena);
+}

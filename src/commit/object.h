@@ -17,6 +17,7 @@ struct object_part {
 	enum live_state state;                                  /* valid when looked and listed */
 	char file_token[BUCKET_TOKEN], file_sha256[SHA256_HEX]; /* a local copy of the live object in this state */
 	const char *file;
+	const char *expected; /* content that this run brings and may put here, or NULL (live_expect) */
 	struct object_part *next;
 };
 
@@ -26,6 +27,16 @@ struct object_plan { /* one announced plan, one's own included */
 	bool own;
 	int64_t changed_us;
 	struct object_plan *next;
+};
+
+/* known.json: what a command need not ask for, since the one before it knew. A cache: without it there are only more requests. */
+struct object_known {
+	json_t *config;  /* dataset.json, or NULL */
+	json_t *records; /* {partition: its newest record} */
+	json_t *runs;    /* {run: its report}, of the latest */
+	json_t *sources; /* {fingerprint of a load: {run}} */
+	char token[BUCKET_TOKEN];
+	bool there, changed;
 };
 
 struct objects {
@@ -38,8 +49,7 @@ struct objects {
 	struct bucket_abilities can;
 	struct object_part *parts;
 	struct object_plan *plans;
-	json_t *known; /* known.json: newest records as an earlier run saw them; a cache */
-	bool known_changed;
+	struct object_known known;
 	struct strings recorded; /* what was written for dead writers: partitions */
 };
 
@@ -93,13 +103,22 @@ recloser_status object_ledger_partitions(struct dataset *dataset, struct arena *
 /* Records in a bucket carry the sources of those before them, so that asking for one costs nothing (ledger_source). */
 void object_source(const struct record *base, const struct strings *sha256s, int64_t *seq, size_t *which);
 json_t *object_earlier(struct arena *arena, const struct record *base); /* for the record after `base` (may be NULL) */
+
+/* ---- known.json (object_known.c) ---- */
+
 void object_known_read(struct dataset *dataset);
-void object_known_write(struct dataset *dataset, struct arena *arena); /* best effort */
+void object_known_write(struct dataset *dataset, struct arena *arena); /* best effort, if there is anything new */
+/* A file of the control directory, relative to it, as known.json has it; NULL: ask. */
+json_t *object_known_file(struct dataset *dataset, const char *relative);
+/* Is it one that is kept in known.json only? `text` is its JSON; what else is worth it is kept as well. */
+bool object_known_keep(struct dataset *dataset, const char *relative, const void *text, size_t count);
 
 /* ---- live objects (object_live.c) ---- */
 
 recloser_status object_look(struct dataset *dataset, struct object_part *part,
 							recloser_error *error) RC_CHECKED; /* one HEAD */
+/* The same as live_expect allows: a GET where the bytes are going to be read, nothing where there is no record. */
+recloser_status object_look_expecting(struct dataset *dataset, struct object_part *part, recloser_error *error) RC_CHECKED;
 /* part->state, by the token, else by a download that is kept. *moved: it is being replaced; look again. */
 recloser_status object_judge(struct dataset *dataset, struct object_part *part, bool *moved,
 							 recloser_error *error) RC_CHECKED;
@@ -112,6 +131,9 @@ recloser_status object_version_file(struct dataset *dataset, struct arena *arena
 									const char **path, recloser_error *error) RC_CHECKED;
 recloser_status object_version_place(struct dataset *dataset, struct arena *arena, const struct record *record,
 									 const struct record *newest, const char **out, recloser_error *error) RC_CHECKED;
+/* versions_live by listing, one request for 1,000 objects; *told false: it did not tell, ask for each. */
+recloser_status object_versions_listed(struct dataset *dataset, const struct version_at *at, size_t count, bool *told,
+									   recloser_error *error) RC_CHECKED;
 recloser_status object_live_state(struct dataset *dataset, struct arena *arena, const char *partition,
 								  const struct record *record, enum live_state *out, recloser_error *error) RC_CHECKED;
 

@@ -21,7 +21,8 @@
  *       refusal of the only PUT that was sent
  *
  * Step 2 was done when the guards looked, and is done again only when a PUT is refused: its condition holds for exactly the
- * bytes that the guards saw. */
+ * bytes that the guards saw. Where the guards are going to read those bytes a GET takes the place of the HEAD; where there is
+ * no record nothing is asked, since "nothing is there" is what the condition of the PUT is for (object_look_expecting). */
 #include <string.h>
 #include <time.h>
 
@@ -68,6 +69,7 @@ static recloser_status write_config(struct committing *c, recloser_error *error)
 	json_t *there;
 	if (!c->options->config)
 		return RECLOSER_OK;
+	dataset->objects->known.config = c->options->config;
 	const char *text = json_text(c->arena, c->options->config);
 	const char *path = path_control(dataset, c->arena, "dataset.json"), *key = object_key(dataset, path);
 	bucket_body_bytes(&body, text, strlen(text));
@@ -501,7 +503,6 @@ recloser_status object_commit_run(struct staging *staging, struct arena *arena, 
 	}
 	if (status == RECLOSER_OK || status == RECLOSER_CONFLICT)
 		finish_plan(&c);
-	object_known_write(c.dataset, arena);
 	object_staging_abandon(staging);
 	return status;
 }

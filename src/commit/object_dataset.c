@@ -90,6 +90,8 @@ recloser_status object_control_write(struct dataset *dataset, struct arena *aren
 									 size_t count, recloser_error *error)
 {
 	struct bucket_body body;
+	if (object_known_keep(dataset, relative, bytes, count))
+		return RECLOSER_OK;
 	bucket_body_bytes(&body, bytes, count);
 	return write_bytes(dataset, object_key(dataset, path_control(dataset, arena, relative)), &body, error);
 }
@@ -100,8 +102,11 @@ recloser_status object_control_read(struct dataset *dataset, struct arena *arena
 	struct bucket *bucket = dataset->bucket;
 	const char *key = object_key(dataset, path_control(dataset, arena, relative));
 	struct bucket_sink sink = {.arena = arena};
-	*bytes = NULL;
-	*count = 0;
+	const json_t *known = object_known_file(dataset, relative);
+	*bytes = known ? (char *)json_text(arena, known) : NULL;
+	*count = *bytes ? strlen(*bytes) : 0;
+	if (*bytes || text_starts(relative, "sources/"))
+		return RECLOSER_OK;
 	enum bucket_answer answer = bucket->ops->get(bucket, key, NULL, &sink, NULL, error);
 	if (answer == BUCKET_ABSENT)
 		return RECLOSER_OK;
@@ -158,11 +163,12 @@ recloser_status dataset_open_bucket(struct arena *arena, struct fs *local, struc
 	dataset->objects = arena_alloc(arena, sizeof *dataset->objects);
 	dataset->objects->arena = arena;
 	dataset->objects->bucket = bucket;
+	object_known_read(dataset);
 	const char *path = path_control(dataset, arena, "dataset.json");
-	RC_TRY(object_read_json(dataset, arena, object_key(dataset, path), &dataset->config, error));
+	if (!dataset->objects->known.config)
+		RC_TRY(object_read_json(dataset, arena, object_key(dataset, path), &dataset->objects->known.config, error));
+	dataset->config = dataset->objects->known.config;
 	RC_TRY(dataset_check_format(dataset, path, error));
-	if (dataset->config)
-		object_known_read(dataset);
 	*out = dataset;
 	return RECLOSER_OK;
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Records in a bucket. The newest number is found by one LIST after the last number known; known.json keeps what the last
- * run knew, so that an unchanged partition costs a LIST and a HEAD and no GET. That object is a cache: it may be lost, or
- * be older than the ledger, and only costs requests then. */
+ * command knew (object_known.c), so that an unchanged partition costs a LIST and a HEAD and no GET. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "commit/object.h"
-
-enum { MOST_KNOWN = 2000 };
 
 struct object_part *object_part(struct dataset *dataset, const char *partition)
 {
@@ -19,10 +16,10 @@ struct object_part *object_part(struct dataset *dataset, const char *partition)
 	part->partition = arena_strdup(objects->arena, partition);
 	part->next = objects->parts;
 	objects->parts = part;
-	json_t *json = json_object_get(objects->known, partition);
+	json_t *json = json_object_get(objects->known.records, partition);
 	if (json) {
 		json_on(objects->arena,
-				json_incref(json)); /* a later record takes its place in `known` while others look at this one */
+				json_incref(json)); /* a later record takes its place in known.json while others look at this one */
 		part->number = json_get_int(json, "seq", 0);
 		part->newest = part->number > 0 ? record_from_json(objects->arena, json, part->partition, part->number) : NULL;
 	}
@@ -34,10 +31,8 @@ void object_learn(struct dataset *dataset, struct object_part *part, struct reco
 	struct objects *objects = dataset->objects;
 	part->number = record->seq;
 	part->newest = record;
-	if (!objects->known)
-		objects->known = json_new_object(objects->arena);
-	json_put(objects->arena, objects->known, part->partition, record->json);
-	objects->known_changed = true;
+	json_put(objects->arena, objects->known.records, part->partition, record->json);
+	objects->known.changed = true;
 }
 
 recloser_status object_ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
@@ -183,49 +178,4 @@ void object_source(const struct record *base, const struct strings *sha256s, int
 			*seq = json_get_int(json_array_get(earlier, i), "seq", 0);
 			return;
 		}
-}
-
-/* ---- known.json ---- */
-
-static const char *known_key(const struct dataset *dataset, struct arena *arena)
-{
-	return object_key(dataset, path_control(dataset, arena, "known.json"));
-}
-
-void object_known_read(struct dataset *dataset)
-{
-	struct objects *objects = dataset->objects;
-	recloser_error ignored = {0};
-	json_t *json;
-	if (object_read_json(dataset, objects->arena, known_key(dataset, objects->arena), &json, &ignored) != RECLOSER_OK)
-		return;
-	json_t *records = json_object_get(json, "records"), *probe = json_object_get(json, "probe");
-	if (json_is_object(records))
-		objects->known = records;
-	objects->probed = json_is_object(probe) && bucket_abilities_read(probe, objects->bucket, &objects->can);
-}
-
-void object_known_write(struct dataset *dataset, struct arena *arena)
-{
-	struct objects *objects = dataset->objects;
-	recloser_error ignored = {0};
-	if (!objects->known_changed)
-		return;
-	if (!objects->known)
-		objects->known = json_new_object(objects->arena);
-	json_t *json = json_new_object(arena);
-	if (json_object_size(objects->known) > MOST_KNOWN) { /* keep those of this run */
-		json_t *kept = json_new_object(arena);
-		size_t count = 0;
-		for (struct object_part *part = objects->parts; part && count < MOST_KNOWN; part = part->next, count++)
-			if (part->newest)
-				json_put(arena, kept, part->partition, part->newest->json);
-		json_put(arena, json, "records", kept);
-	} else {
-		json_put(arena, json, "records", objects->known);
-	}
-	if (objects->probed)
-		json_put(arena, json, "probe", bucket_abilities_json(arena, objects->bucket, &objects->can));
-	if (object_write_json(dataset, arena, known_key(dataset, arena), json, &ignored) == RECLOSER_OK)
-		objects->known_changed = false;
 }

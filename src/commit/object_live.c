@@ -6,6 +6,8 @@
 
 #include "commit/object.h"
 
+enum { LOOKS = 4 };
+
 recloser_status object_look(struct dataset *dataset, struct object_part *part, recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
@@ -29,6 +31,49 @@ static void forget_file(struct dataset *dataset, struct object_part *part)
 	*part->file_token = '\0';
 }
 
+static void take_file(struct object_part *part, const struct bucket_sink *sink)
+{
+	part->file = sink->file;
+	memcpy(part->file_token, part->live.token, sizeof part->file_token);
+	memcpy(part->file_sha256, sink->sha256, sizeof part->file_sha256);
+	part->live.bytes = sink->count;
+}
+
+/* Look and read in one request. Some servers hand out one version's bytes under the next one's token for a moment. */
+static recloser_status look_by_reading(struct dataset *dataset, struct object_part *part, recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	struct bucket_sink sink = {.arena = dataset->objects->arena};
+	const char *key = object_live_key(dataset, dataset->objects->arena, part->partition);
+	enum bucket_answer answer = BUCKET_ABSENT;
+	forget_file(dataset, part);
+	RC_TRY(object_scratch_file(dataset, &sink.file, error));
+	for (int i = 0; i < LOOKS; i++) {
+		if (i > 0)
+			nanosleep(&(struct timespec){0, 30 * 1000 * 1000}, NULL);
+		answer = bucket->ops->get(bucket, key, NULL, &sink, &part->live, error);
+		if (answer != BUCKET_DONE || !bucket_token_denies(&dataset->objects->can, part->live.token, sink.md5))
+			break;
+	}
+	if (answer != BUCKET_DONE && answer != BUCKET_ABSENT)
+		return object_failed(dataset, answer, "read", key, error);
+	part->looked = true;
+	part->there = answer == BUCKET_DONE;
+	if (part->there)
+		take_file(part, &sink);
+	return RECLOSER_OK;
+}
+
+recloser_status object_look_expecting(struct dataset *dataset, struct object_part *part, recloser_error *error)
+{
+	const char *content = part->newest ? part->newest->content_fingerprint : NULL;
+	if (part->expected && part->number == 0)
+		return RECLOSER_OK; /* taken for absent: the put's condition finds out */
+	if (part->expected && content && strcmp(part->expected, content) != 0)
+		return look_by_reading(dataset, part, error);
+	return object_look(dataset, part, error);
+}
+
 static recloser_status download_once(struct dataset *dataset, struct object_part *part, struct bucket_sink *sink,
 									 bool *moved, recloser_error *error)
 {
@@ -44,7 +89,6 @@ static recloser_status download_once(struct dataset *dataset, struct object_part
  * store, and is taken as it is. */
 recloser_status object_download(struct dataset *dataset, struct object_part *part, bool *moved, recloser_error *error)
 {
-	enum { LOOKS = 4 };
 	struct bucket_sink sink = {.arena = dataset->objects->arena};
 	*moved = false;
 	if (part->file && strcmp(part->file_token, part->live.token) == 0)
@@ -60,9 +104,7 @@ recloser_status object_download(struct dataset *dataset, struct object_part *par
 	}
 	if (*moved)
 		return RECLOSER_OK;
-	part->file = sink.file;
-	memcpy(part->file_token, part->live.token, sizeof part->file_token);
-	memcpy(part->file_sha256, sink.sha256, sizeof part->file_sha256);
+	take_file(part, &sink);
 	return RECLOSER_OK;
 }
 
@@ -107,6 +149,74 @@ recloser_status object_live_state(struct dataset *dataset, struct arena *arena, 
 		return RECLOSER_OK;
 	error_set(error, RECLOSER_CONFLICT, "commit.live_changed", "%s is being replaced faster than it can be read", partition);
 	return error_where(error, "%s", live_path(dataset, arena, partition));
+}
+
+/* ---- many at once ---- */
+
+/* What the keys of all of them begin with. */
+static const char *common_prefix(struct dataset *dataset, struct arena *arena, const struct version_at *at, size_t count)
+{
+	const char *first = object_live_key(dataset, arena, at[0].partition);
+	size_t length = strlen(first);
+	for (size_t i = 1; i < count; i++) {
+		const char *key = object_live_key(dataset, arena, at[i].partition);
+		size_t same = 0;
+		while (same < length && key[same] == first[same])
+			same++;
+		length = same;
+	}
+	return arena_strndup(arena, first, length);
+}
+
+/* {live key: token} of the versions that are asked for, as the records say; NULL where known.json does not tell them. */
+static json_t *tokens_of(struct dataset *dataset, struct arena *arena, const struct version_at *at, size_t count)
+{
+	json_t *tokens = json_new_object(arena);
+	for (size_t i = 0; i < count; i++) {
+		const struct object_part *part = object_part(dataset, at[i].partition);
+		const char *token = part->newest ? json_get_text(json_object_get(part->newest->json, "file"), "etag") : NULL;
+		if (!token || part->number != at[i].seq)
+			return NULL;
+		json_put_text(arena, tokens, object_live_key(dataset, arena, at[i].partition), token);
+	}
+	return tokens;
+}
+
+static size_t strike_out(json_t *tokens, const struct bucket_page *page)
+{
+	size_t found = 0;
+	for (size_t i = 0; i < page->count; i++) {
+		const char *token = json_get_text(tokens, page->at[i].key);
+		found += token && strcmp(token, page->at[i].token) == 0;
+	}
+	return found;
+}
+
+/* A token that is the record's says that its bytes are live, whatever came in between. Pages are read as long as that takes
+ * fewer requests than to ask for each. */
+recloser_status object_versions_listed(struct dataset *dataset, const struct version_at *at, size_t count, bool *told,
+									   recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	struct arena *arena = arena_new(dataset->objects->arena);
+	json_t *tokens = count && dataset->objects->can.list_current ? tokens_of(dataset, arena, at, count) : NULL;
+	size_t found = 0;
+	recloser_status status = RECLOSER_OK;
+	if (tokens) {
+		struct bucket_listing what = {.prefix = common_prefix(dataset, arena, at, count)};
+		size_t pages = 0;
+		do {
+			struct bucket_page page;
+			enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
+			if (answer != BUCKET_DONE)
+				status = object_failed(dataset, answer, "list", what.prefix, error);
+			found += answer == BUCKET_DONE ? strike_out(tokens, &page) : 0;
+			what.next = answer == BUCKET_DONE ? page.next : NULL;
+		} while (what.next && ++pages < count - found);
+	}
+	*told = tokens && found == count;
+	arena_free(arena);
+	return status;
 }
 
 recloser_status object_live_file(struct dataset *dataset, struct arena *arena, const char *partition, const char **path,

@@ -151,8 +151,10 @@ recloser_status object_settle(struct dataset *dataset, struct object_part *part,
 	for (int round = 0; round < ROUNDS; round++) {
 		bool moved, settled, fresh = again || round > 0;
 		RC_TRY(object_newest(dataset, part, again && round == 0, error)); /* (a) */
-		if (!part->looked || fresh)
+		if (fresh)
 			RC_TRY(object_look(dataset, part, error));
+		else if (!part->looked)
+			RC_TRY(object_look_expecting(dataset, part, error));
 		RC_TRY(object_judge(dataset, part, &moved, error)); /* (b) */
 		if (moved) {
 			RC_TRY(object_advance(dataset, part, error));

@@ -90,13 +90,13 @@ static recloser_status probe_now(struct dataset *dataset, struct arena *arena, c
 	struct objects *objects = dataset->objects;
 	const char *prefix = object_key(dataset, path_control(dataset, arena, arena_printf(arena, "probe/%s/", run)));
 	RC_TRY(bucket_probe(objects->bucket, arena, prefix, &objects->can, error));
-	objects->probed = objects->known_changed = true;
+	objects->probed = objects->known.changed = true;
 	/* What is refused is tried again by the next load; so is what could not be kept, perhaps because another first load keeps
 	 * its own at this moment. */
 	recloser_error kept = {0};
 	if (objects->can.create_once && objects->can.match
 	    && object_write_json(dataset, arena, key, bucket_abilities_json(arena, objects->bucket, &objects->can), &kept) != RECLOSER_OK)
-		objects->known_changed = false;
+		objects->known.changed = false;
 	return RECLOSER_OK;
 }
 
@@ -122,7 +122,7 @@ recloser_status object_check_store(struct dataset *dataset, struct arena *arena,
 		RC_TRY(object_read_json(dataset, arena, key, &json, error));
 		objects->probed = json && bucket_abilities_read(json, objects->bucket, &objects->can);
 		if (objects->probed)
-			objects->known_changed = true;
+			objects->known.changed = true;
 		else
 			RC_TRY(probe_now(dataset, arena, key, run, error));
 	}

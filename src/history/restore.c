@@ -139,6 +139,7 @@ recloser_status restore(struct history *h, const recloser_restore_options *optio
 		return status;
 	}
 	status = commit_run(staging, arena, &entry, 1, &commit, &report, error);
+	dataset_keep(h->dataset, arena);
 	tell(h, earlier, run, &entry, &report, outcome_word(status, entry.outcome));
 	return status;
 }

@@ -194,6 +194,8 @@ static recloser_status freeze(struct run *run, struct run_part *part, bool equal
 recloser_status run_compare_part(struct run *run, struct run_part *part, recloser_error *error)
 {
 	const char *fingerprint = "";
+	if (!run->options->dry_run && !run->window_start) /* what is frozen is neither read nor put */
+		live_expect(run->dataset, part->part.batch_part->path, part->part.content.fingerprint);
 	RC_TRY(run_locate(run, part, error));
 	RC_TRY(warn_of_neighbours(run, part, error));
 	say_of_live(run, part);

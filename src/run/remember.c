@@ -86,21 +86,14 @@ static recloser_status read_json(struct run *run, const char *relative, json_t *
 static recloser_status still_live(struct run *run, const json_t *report, bool *out, recloser_error *error)
 {
 	const json_t *partitions = json_object_get(report, "partitions");
-	*out = false;
-	for (size_t i = 0; i < json_array_size(partitions); i++) {
+	size_t count = json_array_size(partitions);
+	struct version_at *at = arena_array(run->arena, count + 1, sizeof *at);
+	for (size_t i = 0; i < count; i++) {
 		const json_t *part = json_array_get(partitions, i);
-		const char *path = json_get_text(part, "partition");
-		struct record *record;
-		enum live_state live;
-		RC_TRY(ledger_newest(run->dataset, run->arena, path, &record, error));
-		if (!record || record->seq != json_get_int(part, "seq", -1))
-			return RECLOSER_OK;
-		RC_TRY(live_state(run->dataset, run->arena, path, record, &live, error));
-		if (live != LIVE_SOUND)
-			return RECLOSER_OK;
+		const char *partition = json_get_text(part, "partition");
+		at[i] = (struct version_at){partition ? partition : "", json_get_int(part, "seq", -1)};
 	}
-	*out = true;
-	return RECLOSER_OK;
+	return versions_live(run->dataset, run->arena, at, count, out, error);
 }
 
 recloser_status run_recall(struct run *run, recloser_error *error)

@@ -148,28 +148,72 @@ class Costs(Lake):
         self.load(0, states=("WY",))  # the probe is cached
         two, _ = self.cost(1, ("AA", "AB"))
         four, log = self.cost(1, ("BA", "BB", "BC", "BD"))
-        self.assertEqual(four - two, 2 * 5, log)
+        self.assertEqual(four - two, 2 * 4, log)
         two, _ = self.cost(2, ("AA", "AB"))
         four, log = self.cost(2, ("BA", "BB", "BC", "BD"))
-        self.assertEqual(four - two, 2 * 7, log)
+        self.assertEqual(four - two, 2 * 6, log)
         one, log = self.cost(3, ("AA",))
-        self.assertEqual(one, 7 + 9 + 2, log)  # the ledger's list and the run before, for partitions that are absent now
-        # One of four has changed: the other three cost two each. Listing the ledger for absent partitions is one more.
+        self.assertEqual(one, 6 + 6 + 1, log)  # the ledger's list, for partitions that are absent now
+        # One of four has changed: the other three cost two each.
         self.write("v3-4.csv", self.delivery(2, ("BA", "BB", "BC", "BD")).read_text().replace("BB0,BB,2026-07,102.5", "BB0,BB,2026-07,103.5"))
         before = len(self.gateway.requests())
         self.call_json("load", self.spec_path, self.dir / "v3-4.csv")
         log = self.gateway.requests()[before:]
-        self.assertEqual(len(log), 7 + 3 * 2 + 9 + 1, log)
+        self.assertEqual(len(log), 6 + 3 * 2 + 6 + 1, log)
+        operations = sorted(operation for operation, _ in log)
+        # A version: LIST, GET, copy, PUT, GET, PUT record; unchanged: LIST, HEAD; a run: GET known.json, LIST plans, PUT plan,
+        # PUT run, PUT known.json, DELETE plan.
+        self.assertEqual({o: operations.count(o) for o in operations},
+                         {"ListObjectsV2": 1 + 3 + 1 + 1, "GetObject": 2 + 1, "HeadObject": 3, "CopyObject": 1, "PutObject": 2 + 3, "DeleteObject": 1})
 
     def test_unchanged_costs_two(self):
-        self.load(0, states=("AA", "BB", "CC", "DD"))
+        """Equal rows in another file: each partition is looked at."""
+        states = ("AA", "BB", "CC", "DD")
+        self.load(0, states=states)
+        head, *rows = self.delivery(0, states).read_text().splitlines()
+        other = self.write("other.csv", "\n".join([head, *reversed(rows), ""]))
         before = len(self.gateway.requests())
-        done = self.load(0, states=("AA", "BB", "CC", "DD"))
+        done = self.call_json("load", self.spec_path, other)
         log = self.gateway.requests()[before:]
-        self.assertEqual(done["outcome"], "unchanged")
-        touched = [k for _, k in log if re.search(r"state", k)]
-        self.assertEqual(len(touched), 4, log)  # HEADs; LISTs show no key in the log
-        self.assertEqual(len(log), 4 * 2 + 5, log)
+        self.assertEqual({p["outcome"] for p in done["partitions"]}, {"unchanged"})
+        self.assertEqual(len(log), 4 * 2 + 2 + 1 + 2, log)  # opened by two, the ledger's list, the run and known.json
+
+    def test_skipped_whole_costs_three(self):
+        """The same load again: one listing, however many partitions it had made; one that is gone or another's is looked at."""
+        for states in (("AA",), tuple(f"S{n:02d}" for n in range(40))):
+            self.fresh(f"-{len(states)}")
+            self.load(0, states=states)
+            before = len(self.gateway.requests())
+            done = self.load(0, states=states)
+            log = self.gateway.requests()[before:]
+            self.assertEqual(done["outcome"], "unchanged")
+            self.assertEqual(len(log), 3, log)  # known.json, which has the run; plans; what is live
+        seven = self.live("state=S07/month=2026-07").read_bytes()
+        key = f"{self.place_in}/queue/state=S07/month=2026-07/part.parquet"
+        signed("PUT", self.gateway.port, key, self.live("state=S08/month=2026-07").read_bytes())
+        held = self.load(0, states=states, code=4)
+        self.assertEqual([p["partition"] for p in held["partitions"] if p["outcome"] != "unchanged"], ["state=S07/month=2026-07"])
+        signed("PUT", self.gateway.port, key, seven)
+        self.live("state=S09/month=2026-07").unlink()
+        done = self.load(0, states=states)
+        self.assertEqual([p["partition"] for p in done["partitions"] if p["outcome"] == "replaced"], ["state=S09/month=2026-07"])
+
+    def test_known_is_a_cache(self):
+        """Lost, cut or of another time: the same outcome, at more requests."""
+        self.load(1)
+        known = self.root / "_recloser/queue/known.json"
+        old = known.read_bytes()
+        self.load(2)
+        for bytes_ in (None, b"", b"{", b"[]", b'{"records": 3, "runs": [], "sources": "x", "dataset": 1}', old):
+            if bytes_ is None:
+                known.unlink()
+            else:
+                signed("PUT", self.gateway.port, f"{self.place_in}/_recloser/queue/known.json", bytes_)
+            before = self.objects("queue")
+            self.assertEqual(self.load(2)["outcome"], "unchanged", bytes_)
+            self.assertEqual(self.objects("queue"), before)
+        self.assertEqual(self.load(3)["partitions"][0]["seq"], 3)
+        self.assert_whole()
 
     def test_grow_with_what_is_touched(self):
         few = [f"S{n:02d}" for n in range(10)]
