@@ -32,6 +32,7 @@ struct dataset {
 	struct arena *arena; /* of dataset_open */
 	json_t *seen;        /* live.c: what live files looked like when they were last proved by SHA-256 */
 	bool seen_changed;
+	double patience; /* seconds that live_newest may still wait for others; 0: it never does */
 	bool single_writer; /* the user's word that there is only one: a bucket may ignore conditions */
 	const char *temp;   /* directory for local files of a run on a bucket; NULL: the system's */
 };
@@ -96,6 +97,10 @@ struct version_at {
 };
 recloser_status versions_live(struct dataset *dataset, struct arena *arena, const struct version_at *at, size_t count,
 							  bool *out, recloser_error *error) RC_CHECKED;
+/* The newest record, and how the live file stands to it. Whoever finishes a run renames first and records then; in between, the
+ * file looks foreign to others. While a run is at work such a file is looked at again, for a second in all of one dataset. */
+recloser_status live_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **record,
+							enum live_state *state, recloser_error *error) RC_CHECKED;
 const char *live_path(struct dataset *dataset, struct arena *arena, const char *partition); /* or URL */
 /* A local file with the bytes that are live: the live file itself, or a download that lasts as long as the dataset. */
 recloser_status live_file(struct dataset *dataset, struct arena *arena, const char *partition, const char **path,

@@ -7,6 +7,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
+
+#define LOOK_AGAIN 0.02 /* seconds */
 
 const char *live_path(struct dataset *dataset, struct arena *arena, const char *partition)
 {
@@ -109,6 +112,25 @@ recloser_status live_state(struct dataset *dataset, struct arena *arena, const c
 	RC_TRY(live_look(dataset, arena, partition, record, &live, error));
 	*out = live.state;
 	return RECLOSER_OK;
+}
+
+static bool somebody_stages(struct dataset *dataset, struct arena *arena)
+{
+	struct strings names = {0};
+	return dataset->fs->ops->list(dataset->fs, path_control(dataset, arena, "staging"), arena, &names) == 0 && names.count > 0;
+}
+
+recloser_status live_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **record,
+							enum live_state *state, recloser_error *error)
+{
+	for (;;) {
+		RC_TRY(ledger_newest(dataset, arena, partition, record, error));
+		RC_TRY(live_state(dataset, arena, partition, *record, state, error));
+		if (*state != LIVE_FOREIGN || dataset->bucket || dataset->patience <= 0 || !somebody_stages(dataset, arena))
+			return RECLOSER_OK;
+		nanosleep(&(struct timespec){0, (long)(LOOK_AGAIN * 1e9)}, NULL);
+		dataset->patience -= LOOK_AGAIN;
+	}
 }
 
 const char *version_path(struct dataset *dataset, struct arena *arena, const struct record *record)

@@ -138,8 +138,7 @@ static recloser_status look_at_part(struct dataset *dataset, struct arena *arena
 		strings_add(arena, &out->foreign, path_in(arena, partition, "part.parquet", ""));
 		return RECLOSER_OK;
 	}
-	RC_TRY(ledger_newest(dataset, arena, partition, &newest, error));
-	RC_TRY(live_state(dataset, arena, partition, newest, &state, error));
+	RC_TRY(live_newest(dataset, arena, partition, &newest, &state, error));
 	if (state == LIVE_FOREIGN)
 		strings_add(arena, &out->adoptable, arena_strdup(arena, partition));
 	return RECLOSER_OK;

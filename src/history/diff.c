@@ -19,8 +19,7 @@ static recloser_status live_side(struct history *h, const char *partition, struc
 {
 	struct record *newest;
 	enum live_state live;
-	RC_TRY(ledger_newest(h->dataset, h->arena, partition, &newest, error));
-	RC_TRY(live_state(h->dataset, h->arena, partition, newest, &live, error));
+	RC_TRY(live_newest(h->dataset, h->arena, partition, &newest, &live, error));
 	*out = (struct diff_side){.partition = partition};
 	if (live == LIVE_SOUND || live == LIVE_FOREIGN) {
 		const char *file;

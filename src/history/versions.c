@@ -233,12 +233,13 @@ recloser_status history_of(struct history *h, const char *wanted, recloser_error
 	struct arena *arena = h->arena;
 	const char *partition;
 	struct versions versions;
+	struct record *newest;
 	struct context context = {0};
 	RC_TRY(partition_named(h->dataset, arena, wanted, &partition, error));
+	RC_TRY(live_newest(h->dataset, arena, partition, &newest, &context.live, error)); /* versions may be newer, not older */
 	RC_TRY(versions_of(h->dataset, arena, partition, &versions, error));
 	RC_TRY(tags_read(h->dataset, arena, &context.tags, error));
 	RC_TRY(prunes_read(h->dataset, arena, &context.prunes, error));
-	RC_TRY(live_state(h->dataset, arena, partition, versions.newest, &context.live, error));
 	json_t *list = json_new_array(arena);
 	json_put_text(arena, h->json, "dataset", h->dataset->name);
 	json_put_text(arena, h->json, "partition", partition);

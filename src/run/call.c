@@ -5,6 +5,8 @@
 #include "engine/functions.h"
 #include "store/scratch.h"
 
+#define PATIENCE 1.0 /* seconds in which a run that has renamed records, unless it is stopped or killed */
+
 static recloser_status guarded(struct arena *arena, call_work *work, const void *options, bool writes, recloser_result **out,
                                recloser_error *error)
 {
@@ -42,8 +44,11 @@ recloser_status call_run_writing(call_work *work, const void *options, recloser_
 recloser_status call_dataset(struct arena *arena, const struct spec *spec, struct dataset **out, recloser_error *error)
 {
 	struct bucket *bucket;
-	if (!bucket_is_url(spec->root))
-		return dataset_open(arena, fs_posix(arena), spec->root, spec->dataset, out, error);
+	if (!bucket_is_url(spec->root)) {
+		RC_TRY(dataset_open(arena, fs_posix(arena), spec->root, spec->dataset, out, error));
+		(*out)->patience = PATIENCE;
+		return RECLOSER_OK;
+	}
 	RC_TRY(bucket_open(arena, spec->root, &bucket, error));
 	struct dataset_options options = {.single_writer = spec->single_writer, .temp = spec->temp_directory};
 	return dataset_open_bucket(arena, fs_posix(arena), bucket, &options, spec->root, spec->dataset, out, error);

@@ -112,8 +112,7 @@ static recloser_status warn_of_neighbours(struct run *run, const struct run_part
 recloser_status run_locate(struct run *run, struct run_part *part, recloser_error *error)
 {
 	const char *path = part->part.batch_part->path;
-	RC_TRY(ledger_newest(run->dataset, run->arena, path, &part->base, error));
-	RC_TRY(live_state(run->dataset, run->arena, path, part->base, &part->live, error));
+	RC_TRY(live_newest(run->dataset, run->arena, path, &part->base, &part->live, error));
 	part->gone = part->fresh = part->revised = 0;
 	part->reference = NULL;
 	part->changed = part->totals = part->guards = NULL;
@@ -176,8 +175,7 @@ static recloser_status series_reference(struct run *run, struct run_part *part, 
 	RC_TRY(run_find_before(run, part->part.batch_part, &path, &values, error));
 	if (!path)
 		return RECLOSER_OK;
-	RC_TRY(ledger_newest(run->dataset, run->arena, path, &record, error));
-	RC_TRY(live_state(run->dataset, run->arena, path, record, &live, error));
+	RC_TRY(live_newest(run->dataset, run->arena, path, &record, &live, error));
 	if (live != LIVE_SOUND)
 		return RECLOSER_OK;
 	return refer(run, part, &(struct reference){.path = path, .values = values, .record = record}, error);

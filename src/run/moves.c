@@ -43,8 +43,7 @@ static recloser_status read_absent(struct run *run, recloser_error *error)
 		const char *path = run->absent.at[i], *file;
 		struct record *record;
 		enum live_state live;
-		RC_TRY(ledger_newest(run->dataset, arena, path, &record, error));
-		RC_TRY(live_state(run->dataset, arena, path, record, &live, error));
+		RC_TRY(live_newest(run->dataset, arena, path, &record, &live, error));
 		if (!record || live != LIVE_SOUND)
 			continue;
 		struct reference reference = {.path = path, .record = record, .schema = json_object_get(record->json, "schema")};

@@ -26,10 +26,9 @@ static recloser_status add_partition(struct summing *sum, const char *partition,
 	struct arena *arena = sum->arena;
 	struct record *record;
 	enum live_state live;
-	RC_TRY(ledger_newest(sum->dataset, arena, partition, &record, error));
+	RC_TRY(live_newest(sum->dataset, arena, partition, &record, &live, error));
 	if (!record)
 		return RECLOSER_OK;
-	RC_TRY(live_state(sum->dataset, arena, partition, record, &live, error));
 	const json_t *source = json_array_get(json_object_get(record->json, "sources"), 0);
 	const char *name = json_get_text(source, "name"), *loaded = record->loaded_at ? record->loaded_at : "";
 	text_addf(&sum->text, "  %s   %s rows   %s   seq %" PRId64 "   %.10s   %s%s%s\n", *partition ? partition : "(one file)",

@@ -63,12 +63,12 @@ class Replaced(Calls):
 
     def test_killed_and_the_next_is_killed_too(self):
         """The load that finishes what another one decided is cut short as well, at every point it has."""
-        for first in range(1, 100000, 2 if FULL else 19):
+        for first in range(1, 100000, 12 if FULL else 19):
             if not self.killed_twice(first):
                 return
 
     def killed_twice(self, first):
-        for second in range(1, 100000, 2 if FULL else 17):
+        for second in range(1, 100000, 11 if FULL else 17):
             self.reset()
             self.load(**self.fault("kill", first))
             if not self.log.exists():
