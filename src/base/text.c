@@ -309,3 +309,16 @@ const char *text_bytes(struct arena *arena, uint64_t bytes)
 		return arena_printf(arena, "%.1f MB", (double)bytes / 1e6);
 	return arena_printf(arena, "%.1f GB", (double)bytes / 1e9);
 }
+
+int text_in_order(const char *a, const char *b)
+{
+	size_t digits_a = strspn(a, "0123456789"), digits_b = strspn(b, "0123456789");
+	if (digits_a && digits_b && !a[digits_a] && !b[digits_b]) {
+		a += strspn(a, "0");
+		b += strspn(b, "0");
+		size_t length_a = strlen(a), length_b = strlen(b);
+		if (length_a != length_b)
+			return length_a < length_b ? -1 : 1;
+	}
+	return strcmp(a, b);
+}

@@ -38,6 +38,8 @@ bool text_ends(const char *text, const char *suffix);
  * how column and sheet names are compared. */
 const char *text_squeezed(struct arena *arena, const char *text);
 /* The nearest of `candidates` to `word` by edit distance, or NULL when none is near enough to be meant. */
+/* Order of values that follow each other: numbers as numbers, whatever their digits (week 9 comes before week 10), all else by bytes. */
+int text_in_order(const char *a, const char *b);
 const char *text_nearest(const char *word, const char *const *candidates, size_t count);
 /* fnmatch(3)-like: `*`, `?`, `[...]`, case-blind when asked; `|` between alternatives. */
 bool text_matches(const char *pattern, const char *text, bool fold_case);

@@ -276,6 +276,17 @@ static recloser_status check_several(struct batch *batch, recloser_error *error)
 	return RECLOSER_OK;
 }
 
+/* The files behind the ordinals "0,2,3"; two sheets of one workbook are one file. */
+static void name_inputs(struct batch *batch, struct batch_part *part, const char *ordinals)
+{
+	part->inputs = arena_array(batch->arena, batch->layout_count, sizeof *part->inputs);
+	for (const char *at = ordinals; *at; at += strcspn(at, ","), at += *at == ',') {
+		const struct input *input = batch->layouts[strtoul(at, NULL, 10)]->input;
+		if (part->input_count == 0 || part->inputs[part->input_count - 1] != input)
+			part->inputs[part->input_count++] = input;
+	}
+}
+
 recloser_status batch_find_parts(struct batch *batch, recloser_error *error)
 {
 	struct arena *arena = batch->arena;
@@ -283,7 +294,7 @@ recloser_status batch_find_parts(struct batch *batch, recloser_error *error)
 	if (batch->layout_count > 1)
 		RC_TRY(check_several(batch, error));
 	struct text sql = text_on(arena);
-	text_add(&sql, "SELECT count(*)");
+	text_addf(&sql, "SELECT count(*), %s", batch->layout_count > 1 ? "array_to_string(list_sort(list(DISTINCT _rc_src)), ',')" : "'0'");
 	for (size_t i = 0; i < partition->count; i++)
 		text_addf(&sql, ", CAST(%s AS VARCHAR)", sql_name(arena, partition->at[i]));
 	text_add(&sql, " FROM batch");
@@ -299,7 +310,8 @@ recloser_status batch_find_parts(struct batch *batch, recloser_error *error)
 		struct batch_part *part = &batch->parts[batch->part_count++];
 		part->values = arena_array(arena, partition->count + 1, sizeof *part->values);
 		for (size_t i = 0; i < partition->count; i++)
-			part->values[i] = rows_at(&rows, r, i + 1);
+			part->values[i] = rows_at(&rows, r, i + 2);
+		name_inputs(batch, part, rows_at(&rows, r, 1));
 		part->path = partition_path(arena, partition, part->values);
 		part->where = where_of(arena, partition, part->values);
 		part->number = -1;

@@ -20,6 +20,8 @@ struct batch_part {
 	const char *path;        /* "state=TX/month=2026-07" */
 	const char **values;     /* in the order of the spec's partition columns, as text */
 	const char *where;       /* SQL condition that selects its rows */
+	const struct input **inputs; /* the files that its rows came from, in the order of the run */
+	size_t input_count;
 	int64_t number;          /* the rows' _rc_part once they are clustered; -1 before */
 	uint64_t rows_in;        /* good rows before doubles and revisions were taken out */
 	uint64_t rows;           /* what will be written */

@@ -112,9 +112,9 @@ static recloser_status tell(struct history *h, const struct moment *moment, bool
 		bytes += version->record->bytes;
 		lost += version->file == NULL;
 		if (!sql)
-			text_addf(&h->text, "  %s   seq %" PRId64 "   %s   %s rows   %s\n", partition_shown(version->record->partition),
+			text_addf(&h->text, "  %s   seq %" PRId64 "   %s   %s   %s\n", partition_shown(version->record->partition),
 					  version->record->seq, when_shown(arena, version->record->loaded_at),
-					  text_count(arena, version->record->rows), version->file ? version->file : version->lost);
+					  version_rows_shown(arena, version->record), version->file ? version->file : version->lost);
 	}
 	json_put_text(arena, h->json, "dataset", h->dataset->name);
 	json_put_text(arena, h->json, "as_of", moment->shown);

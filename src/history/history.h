@@ -50,6 +50,8 @@ recloser_status version_sound(struct dataset *dataset, const struct record *reco
 							  recloser_error *error) RC_CHECKED;
 /* Why it came to be, in words: "40 new, 25 gone and 214 revised keys, from july.csv", "restored from seq 3". */
 const char *version_reason(struct arena *arena, const struct record *record);
+/* "1,879 rows" */
+const char *version_rows_shown(struct arena *arena, const struct record *record);
 /* {seq, kind, loaded_at, run, rows, bytes, sha256, content_fingerprint}. */
 json_t *version_json(struct arena *arena, const struct record *record);
 /* The text for a partition where one stands alone: its path, "(one file)" for "". */

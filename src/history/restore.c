@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "history/history.h"
+#include "partition/part.h"
 
 static recloser_status find(struct history *h, const char *partition, int64_t seq, struct record **out, const char **file,
 							recloser_error *error)
@@ -38,12 +39,16 @@ static json_t *record_of(struct history *h, const struct record *earlier, const 
 {
 	static const char *const own[] = {"seq",       "partition",  "kind",    "run",          "commit",
 									  "loaded_at", "base",       "archive", "disappeared",  "new_keys",
-									  "revised",   "reappeared", "rebuilt", "restored_from"};
+									  "revised",   "reappeared", "rebuilt", "restored_from", "guards",
+									  "accepted",  "changed",    "compared_with"};
 	struct arena *arena = h->arena;
 	json_t *record = json_on(arena, json_deep_copy(earlier->json)), *from = json_new_object(arena);
 	json_t *file = json_object_get(record, "file");
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		json_object_del(record, own[i]);
+	json_t *totals = json_object_get(record, "totals"), *total;
+	const char *column;
+	json_object_foreach(totals, column, total) json_object_del(total, "before");
 	json_object_del(file, "inode");
 	json_object_del(file, "mtime_ns");
 	json_put_text(arena, record, "run", run);
@@ -54,9 +59,21 @@ static json_t *record_of(struct history *h, const struct record *earlier, const 
 	return record;
 }
 
+struct restoring {
+	struct history *h;
+	const recloser_common *common;
+};
+
+static recloser_status describe(void *arg, const char *partition, const char *path, json_t *record, recloser_error *error)
+{
+	const struct history *h = ((struct restoring *)arg)->h;
+	(void)partition;
+	return part_describe_adopted(h->arena, h->engine, path, record, error);
+}
+
 static void waiting(void *arg, const char *holder)
 {
-	const recloser_common *common = arg;
+	const recloser_common *common = ((struct restoring *)arg)->common;
 	if (common->progress)
 		common->progress(common->progress_arg, &(recloser_progress){.phase = "wait", .note = holder});
 }
@@ -121,9 +138,11 @@ recloser_status restore(struct history *h, const recloser_restore_options *optio
 						  .base_seen = newest->seq,
 						  .content_fingerprint = earlier->content_fingerprint,
 						  .record = record_of(h, earlier, run)};
+	struct restoring restoring = {h, &options->common};
 	struct commit_options commit = {.wait_seconds = options->common.wait_seconds == 0 ? 60 : options->common.wait_seconds,
 									.waiting = waiting,
-									.arg = (void *)&options->common};
+									.describe = describe,
+									.arg = &restoring};
 	struct commit_report report = {0};
 	memcpy(entry.sha256, earlier->sha256, strlen(earlier->sha256) < SHA256_HEX ? strlen(earlier->sha256) + 1 : 0);
 	if (strcmp(file, live_path(h->dataset, arena, partition)) == 0) {

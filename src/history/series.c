@@ -64,7 +64,7 @@ static int by_group(const void *one, const void *other)
 {
 	const struct member *a = one, *b = other;
 	int order = strcmp(a->group, b->group);
-	return order ? order : strcmp(a->value, b->value);
+	return order ? order : text_in_order(a->value, b->value);
 }
 
 static const char *without(struct arena *arena, const struct strings *columns, const char *const *values, size_t left_out)

@@ -74,7 +74,18 @@ recloser_status partition_named(struct dataset *dataset, struct arena *arena, co
 		error_set(error, RECLOSER_USAGE, "cli.partition", "%s is %zu partitions", wanted, hits.count);
 		return error_hint(error, "name one, for instance %s or %s", hits.at[0], hits.at[1]);
 	}
-	error_set(error, RECLOSER_USAGE, "cli.partition", "the dataset has no partition %s", *wanted ? wanted : "\"\"");
+	if (!*wanted && all.count == 1) {
+		*out = all.at[0];
+		return RECLOSER_OK;
+	}
+	if (!*wanted && all.count) {
+		error_set(error, RECLOSER_USAGE, "cli.partition", "the dataset has %zu partitions: which one?", all.count);
+		return error_hint(error, "name one, for instance %s; recloser status lists all", all.at[0]);
+	}
+	if (*wanted)
+		error_set(error, RECLOSER_USAGE, "cli.partition", "the dataset has no partition %s", wanted);
+	else
+		error_set(error, RECLOSER_USAGE, "cli.partition", "the dataset has no partitions");
 	const char *near = text_nearest(wanted, all.at, all.count);
 	if (all.count == 0)
 		return error_hint(error, "nothing was loaded into it yet");
@@ -146,6 +157,19 @@ const char *version_reason(struct arena *arena, const struct record *record)
 	return arena_printf(arena, "%s%s%s", keys ? keys : "keys unchanged", names ? ", from " : "", names ? names : "");
 }
 
+/* Of bytes that another program put there and that can't be read, nobody knows how many rows they are. */
+static bool version_rows_known(const struct record *record)
+{
+	return json_is_integer(json_object_get(json_object_get(record->json, "file"), "rows"));
+}
+
+const char *version_rows_shown(struct arena *arena, const struct record *record)
+{
+	if (!version_rows_known(record))
+		return "unknown rows";
+	return arena_printf(arena, "%s row%s", text_count(arena, record->rows), record->rows == 1 ? "" : "s");
+}
+
 json_t *version_json(struct arena *arena, const struct record *record)
 {
 	json_t *json = json_new_object(arena);
@@ -153,7 +177,7 @@ json_t *version_json(struct arena *arena, const struct record *record)
 	json_put_text(arena, json, "kind", record->kind);
 	json_put_text(arena, json, "loaded_at", record->loaded_at);
 	json_put_text(arena, json, "run", record->run);
-	json_put_int(arena, json, "rows", (int64_t)record->rows);
+	json_put(arena, json, "rows", version_rows_known(record) ? json_on(arena, json_integer((json_int_t)record->rows)) : json_null());
 	json_put_int(arena, json, "bytes", (int64_t)record->bytes);
 	json_put_text(arena, json, "sha256", record->sha256);
 	json_put_text(arena, json, "content_fingerprint", record->content_fingerprint);
@@ -164,17 +188,18 @@ json_t *version_json(struct arena *arena, const struct record *record)
 
 static void put_counts(struct arena *arena, json_t *json, const struct record *record)
 {
-	static const char *const names[] = {"rows_in", "superseded", "collapsed", "new_keys", "disappeared", "revised"};
+	static const char *const names[] = {"rows_in", "superseded", "collapsed", "new_keys", "disappeared", "revised", "carried"};
+	static const char *const kept[] = {"sources", "restored_from", "compared_with", "changed", "totals", "guards", "accepted"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		json_t *value = json_object_get(record->json, names[i]);
 		if (json_is_integer(value))
 			json_put(arena, json, names[i], value);
 	}
-	json_t *sources = json_object_get(record->json, "sources"), *restored = json_object_get(record->json, "restored_from");
-	if (sources)
-		json_put(arena, json, "sources", sources);
-	if (restored)
-		json_put(arena, json, "restored_from", restored);
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+		json_t *value = json_object_get(record->json, kept[i]);
+		if (value)
+			json_put(arena, json, kept[i], value);
+	}
 	json_put_text(arena, json, "spec_sha256", json_get_text(record->json, "spec_sha256"));
 	json_put_text(arena, json, "engine", json_get_text(record->json, "engine"));
 	json_put_text(arena, json, "recloser", json_get_text(record->json, "recloser"));
@@ -197,6 +222,18 @@ struct context {
 	enum live_state live;
 };
 
+/* What was said when it went live, and what was let pass. */
+static void tell_guards(struct history *h, const struct record *record)
+{
+	const json_t *guards = json_object_get(record->json, "guards");
+	for (size_t i = 0; i < json_array_size(guards); i++) {
+		const json_t *guard = json_array_get(guards, i);
+		const char *name = json_get_text(guard, "guard"), *did = json_get_text(guard, "did"), *what = json_get_text(guard, "what");
+		if (name && did && what)
+			text_addf(&h->text, "        %s %s: %s\n", name, did, what);
+	}
+}
+
 static recloser_status tell_version(struct history *h, const struct record *record, const struct versions *versions,
 									const struct context *context, json_t *out, recloser_error *error)
 {
@@ -216,14 +253,15 @@ static recloser_status tell_version(struct history *h, const struct record *reco
 	json_put_text(arena, json, "pruned", pruned);
 	json_put(arena, json, "tags", tag_names(arena, &context->tags, record, &tagged));
 	json_add(arena, out, json);
-	text_addf(&h->text, "  seq %" PRId64 "   %s   %s rows   %s   %s%s%s%s\n", record->seq,
-			  when_shown(arena, record->loaded_at), text_count(arena, record->rows), text_bytes(arena, record->bytes),
+	text_addf(&h->text, "  seq %" PRId64 "   %s   %s   %s   %s%s%s%s\n", record->seq,
+			  when_shown(arena, record->loaded_at), version_rows_shown(arena, record), text_bytes(arena, record->bytes),
 			  version_reason(arena, record), is_live ? "   live" : "",
 			  file     ? ""
 			  : pruned ? arena_printf(arena, "   %s", pruned)
 					   : "   its file is lost",
 			  tagged.length ? tagged.at : "");
 	text_addf(&h->text, "        run %s   sha256 %s\n", record->run ? record->run : "unknown", record->sha256);
+	tell_guards(h, record);
 	return RECLOSER_OK;
 }
 

@@ -2,6 +2,7 @@
  * Where to look for the story of a file when nobody says where it belongs: every folder above it, and above the working
  * directory, may be a root. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,7 +20,10 @@ static recloser_status add_root(struct finding *f, const char *root, bool must, 
 {
 	struct strings names = {0};
 	const char *control = arena_printf(f->arena, "%s/_recloser", strcmp(root, "/") == 0 ? "" : root);
-	if (strings_has(&f->roots, root))
+	char *canonical = realpath(root, NULL); /* one folder can be spelled in several ways, or be linked to */
+	const char *known = arena_strdup(f->arena, canonical ? canonical : root);
+	free(canonical);
+	if (strings_has(&f->roots, known))
 		return RECLOSER_OK;
 	int failed = f->fs->ops->list(f->fs, control, f->arena, &names);
 	if (failed && !must)
@@ -28,7 +32,7 @@ static recloser_status add_root(struct finding *f, const char *root, bool must, 
 		error_errno(error, "why.root", failed, "list", control);
 		return error_hint(error, "the root is the folder that holds the datasets and _recloser");
 	}
-	strings_add(f->arena, &f->roots, root);
+	strings_add(f->arena, &f->roots, known);
 	f->at = arena_grow(f->arena, f->at, f->count * sizeof *f->at, (f->count + names.count + 1) * sizeof *f->at);
 	for (size_t i = 0; i < names.count; i++) {
 		struct fs_stat stat;

@@ -4,6 +4,7 @@
 #ifndef RECLOSER_PARTITION_PART_H
 #define RECLOSER_PARTITION_PART_H
 
+#include "base/json.h"
 #include "batch/batch.h"
 #include "engine/content.h"
 
@@ -67,6 +68,10 @@ struct part_verdict {
 	uint64_t row_groups;
 	bool read;
 };
+/* Of bytes that another program made live, for their record: how many rows they hold. Not a content fingerprint: equal rows in a
+ * file that is not written as ours are is no reason to keep it. `file` may be NULL: nothing can be read. */
+recloser_status part_describe_adopted(struct arena *arena, struct engine *engine, const char *file, json_t *record,
+                                      recloser_error *error) RC_CHECKED;
 /* Re-read a file and say everything that is wrong with it, one text each: unreadable, row count, key missing or double,
  * partition columns against the path, geometry missing or unsound, schema, geo entry, order, content. */
 recloser_status part_verify(struct arena *arena, const struct part_check *check, struct part_verdict *verdict, recloser_error *error) RC_CHECKED;

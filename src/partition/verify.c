@@ -260,3 +260,19 @@ recloser_status part_verify(struct arena *arena, const struct part_check *check,
 		*error = problem;
 	return status;
 }
+
+recloser_status part_describe_adopted(struct arena *arena, struct engine *engine, const char *file, json_t *record, recloser_error *error)
+{
+	struct rows rows;
+	if (!file)
+		return RECLOSER_OK;
+	RC_TRY(engine_query(engine, arena, "count the rows of a file that is adopted", arena_printf(arena,
+	    "SELECT CAST(sum(num_rows) AS BIGINT) FROM parquet_file_metadata(%s)", sql_text(arena, file)), &rows, error));
+	json_t *described = json_object_get(record, "file");
+	if (!described) {
+		described = json_new_object(arena);
+		json_put(arena, record, "file", described);
+	}
+	json_put_int(arena, described, "rows", rows_int(&rows, 0, 0));
+	return RECLOSER_OK;
+}

@@ -181,14 +181,6 @@ static recloser_status series_reference(struct run *run, struct run_part *part, 
 	return refer(run, part, &(struct reference){.path = path, .values = values, .record = record}, error);
 }
 
-static recloser_status freeze(struct run *run, struct run_part *part, bool equal)
-{
-	part->outcome = PART_FROZEN;
-	if (!equal)
-		run_warn(run, arena_printf(run->arena, "%s lies before the freshness window and the source differs there; --backfill loads it", shown(part)));
-	return RECLOSER_OK;
-}
-
 recloser_status run_compare_part(struct run *run, struct run_part *part, recloser_error *error)
 {
 	const char *fingerprint = "";
@@ -201,8 +193,11 @@ recloser_status run_compare_part(struct run *run, struct run_part *part, reclose
 	if (sound)
 		RC_TRY(base_fingerprint(run, part, &fingerprint, error));
 	bool equal = strcmp(fingerprint, part->part.content.fingerprint) == 0;
-	if (run_is_frozen(run, part))
-		return freeze(run, part, equal);
+	if (run_is_frozen(run, part)) {
+		part->outcome = PART_FROZEN;
+		part->differs = !equal;
+		return RECLOSER_OK;
+	}
 	if (sound && equal) {
 		part->outcome = PART_UNCHANGED;
 		return RECLOSER_OK;

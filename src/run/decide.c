@@ -27,17 +27,19 @@ static json_t *schema_json(struct run *run)
 	return schema;
 }
 
-static json_t *sources_json(struct run *run)
+/* The files that gave this partition rows, of all that the run read. */
+static json_t *sources_json(struct run *run, const struct batch_part *part)
 {
 	json_t *sources = json_new_array(run->arena);
-	for (size_t i = 0; i < run->input_count; i++) {
+	for (size_t i = 0; i < part->input_count; i++) {
+		const struct input *input = part->inputs[i];
 		json_t *source = json_new_object(run->arena);
-		json_put_text(run->arena, source, "name", run->inputs[i].name);
-		json_put_text(run->arena, source, "source", run->inputs[i].source->name);
-		json_put_text(run->arena, source, "sha256", run->inputs[i].sha256);
-		if (run->inputs[i].etag)
-			json_put_text(run->arena, source, "etag", run->inputs[i].etag);
-		json_put_int(run->arena, source, "bytes", (int64_t)run->inputs[i].bytes);
+		json_put_text(run->arena, source, "name", input->name);
+		json_put_text(run->arena, source, "source", input->source->name);
+		json_put_text(run->arena, source, "sha256", input->sha256);
+		if (input->etag)
+			json_put_text(run->arena, source, "etag", input->etag);
+		json_put_int(run->arena, source, "bytes", (int64_t)input->bytes);
 		json_add(run->arena, sources, source);
 	}
 	if (run->lookup) {
@@ -58,7 +60,7 @@ static json_t *record_of(struct run *run, const struct run_part *part)
 	const struct part *p = &part->part;
 	json_t *record = json_new_object(arena), *file = json_new_object(arena);
 	json_put_text(arena, record, "run", run->id);
-	json_put(arena, record, "sources", sources_json(run));
+	json_put(arena, record, "sources", sources_json(run, p->batch_part));
 	json_put_text(arena, record, "spec_sha256", run->spec->text_sha256);
 	json_put_text(arena, record, "shape", run->spec->shape);
 	json_put_int(arena, record, "rows_in", (int64_t)p->batch_part->rows_in);
@@ -186,24 +188,11 @@ static recloser_status look_again(void *arg, struct entry *entry, const struct r
 	return RECLOSER_OK;
 }
 
-/* Of bytes that another program made live: how many rows they hold. Not a content fingerprint: equal rows in a file that is not
- * written as ours are is no reason to keep it. */
 static recloser_status describe_adopted(void *arg, const char *partition, const char *path, json_t *record, recloser_error *error)
 {
 	struct run *run = ((struct committing *)arg)->run;
-	struct rows rows;
 	(void)partition;
-	if (!path)
-		return RECLOSER_OK;
-	RC_TRY(engine_query(run->engine, run->arena, "count the rows of a file that is adopted", arena_printf(run->arena,
-	    "SELECT CAST(sum(num_rows) AS BIGINT) FROM parquet_file_metadata(%s)", sql_text(run->arena, path)), &rows, error));
-	json_t *file = json_object_get(record, "file");
-	if (!file) {
-		file = json_new_object(run->arena);
-		json_put(run->arena, record, "file", file);
-	}
-	json_put_int(run->arena, file, "rows", rows_int(&rows, 0, 0));
-	return RECLOSER_OK;
+	return part_describe_adopted(run->arena, run->engine, path, record, error);
 }
 
 static enum part_outcome outcome_of(enum entry_outcome outcome)

@@ -265,33 +265,34 @@ static recloser_status judge_totals(struct run *run, struct run_part *part, recl
 
 /* ---- older publications ---- */
 
-static const char *loaded_before(struct run *run, const struct record *record)
+static bool is_source(const struct record *record, const struct batch_part *batch)
 {
 	const json_t *sources = json_object_get(record->json, "sources");
 	for (size_t i = 0; i < json_array_size(sources); i++)
-		for (size_t k = 0; k < run->input_count; k++) {
+		for (size_t k = 0; k < batch->input_count; k++) {
 			const char *sha256 = json_get_text(json_array_get(sources, i), "sha256");
-			if (sha256 && strcmp(sha256, run->inputs[k].sha256) == 0)
-				return run->inputs[k].name;
+			if (sha256 && strcmp(sha256, batch->inputs[k]->sha256) == 0)
+				return true;
 		}
-	return NULL;
+	return false;
 }
 
 /* The same file made an earlier version of this partition, and another has replaced it since. */
 static recloser_status seen_before(struct run *run, const struct run_part *part, const char **what, recloser_error *error)
 {
+	const struct batch_part *batch = part->part.batch_part;
 	*what = NULL;
-	if (loaded_before(run, part->base))
+	if (is_source(part->base, batch))
 		return RECLOSER_OK; /* the live version is from this file too: another spec, not an older publication */
 	struct strings sources = {0};
 	int64_t seq;
 	size_t which;
-	for (size_t i = 0; i < run->input_count; i++)
-		strings_add(run->arena, &sources, run->inputs[i].sha256);
+	for (size_t i = 0; i < batch->input_count; i++)
+		strings_add(run->arena, &sources, batch->inputs[i]->sha256);
 	RC_TRY(ledger_source(run->dataset, run->arena, part->base, &sources, &seq, &which, error));
 	if (seq)
 		*what = arena_printf(run->arena, "%s: %s was loaded as seq %" PRId64 " and has been replaced since by seq %" PRId64, shown(part),
-		                     run->inputs[which].name, seq, part->base->seq);
+		                     batch->inputs[which]->name, seq, part->base->seq);
 	return RECLOSER_OK;
 }
 

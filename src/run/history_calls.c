@@ -58,7 +58,7 @@ static recloser_status restore_work(struct arena *arena, const void *given, recl
 {
 	const recloser_restore_options *options = given;
 	struct history h;
-	RC_TRY(history_begin(arena, &options->common, false, &h, error));
+	RC_TRY(history_begin(arena, &options->common, true, &h, error));
 	return history_end(&h, restore(&h, options, error), out, error);
 }
 

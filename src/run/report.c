@@ -85,6 +85,8 @@ static json_t *part_json(struct run *run, const struct run_part *part)
 		json_put(arena, json, "guards", part->guards);
 	if (part->held_by)
 		json_put_text(arena, json, "held_by", part->held_by);
+	if (part->outcome == PART_FROZEN)
+		json_put_bool(arena, json, "differs", part->differs);
 	return json;
 }
 
@@ -102,8 +104,26 @@ static void put_counts(struct run *run, json_t *report)
 		json_put_int(arena, report, counts[i].name, (int64_t)counts[i].value);
 }
 
+/* A publication of ten years has hundreds of months that are frozen: that is one thing to say, not hundreds. */
+static void warn_frozen(struct run *run)
+{
+	enum { SHOWN = 3 };
+	struct strings differ = {0}, named = {0};
+	for (size_t i = 0; i < run->part_count; i++)
+		if (run->parts[i].outcome == PART_FROZEN && run->parts[i].differs)
+			strings_add(run->arena, &differ, run->parts[i].part.batch_part->path);
+	for (size_t i = 0; i < differ.count && i < SHOWN; i++)
+		strings_add(run->arena, &named, differ.at[i]);
+	if (differ.count)
+		run_warn(run, arena_printf(run->arena, "%zu partition%s before the freshness window differ%s in the source: %s%s; --backfill loads %s",
+		                           differ.count, differ.count == 1 ? "" : "s", differ.count == 1 ? "s" : "",
+		                           strings_join(run->arena, &named, ", "), differ.count > SHOWN ? ", ..." : "",
+		                           differ.count == 1 ? "it" : "them"));
+}
+
 static void put_warnings(struct run *run, json_t *report)
 {
+	warn_frozen(run);
 	if (run->batch)
 		for (size_t i = 0; i < run->batch->warnings.count; i++)
 			if (!strings_has(&run->warnings, run->batch->warnings.at[i]))

@@ -31,6 +31,7 @@ struct run_part {
 	enum live_state live;
 	struct reference *reference; /* NULL: nothing to compare with */
 	enum part_outcome outcome;
+	bool differs;              /* frozen, and the source has other rows */
 	const char *held_by;       /* the guard that held it, or NULL */
 	uint64_t gone, fresh, revised; /* keys against the reference */
 	uint64_t carried;          /* rows kept from the live version by `disappeared: carry` */

@@ -22,20 +22,6 @@ static recloser_status live_list(struct run *run, recloser_error *error)
 	return ledger_partitions(run->dataset, run->arena, &run->ledger, error);
 }
 
-/* Numbers follow each other as numbers, whatever their digits: week 9 comes before week 10. */
-static int in_order(const char *a, const char *b)
-{
-	size_t digits_a = strspn(a, "0123456789"), digits_b = strspn(b, "0123456789");
-	if (digits_a && digits_b && !a[digits_a] && !b[digits_b]) {
-		a += strspn(a, "0");
-		b += strspn(b, "0");
-		size_t length_a = strlen(a), length_b = strlen(b);
-		if (length_a != length_b)
-			return length_a < length_b ? -1 : 1;
-	}
-	return strcmp(a, b);
-}
-
 static bool same_but(const struct strings *columns, size_t series, const char **one, const char **other)
 {
 	for (size_t c = 0; c < columns->count; c++)
@@ -49,8 +35,8 @@ static bool has_between(const struct run *run, size_t series, const char **from,
 {
 	for (size_t i = 0; i < run->batch->part_count; i++) {
 		const char **values = run->batch->parts[i].values;
-		if (same_but(&run->spec->partition, series, values, to) && in_order(values[series], from[series]) > 0
-		    && in_order(values[series], to[series]) < 0)
+		if (same_but(&run->spec->partition, series, values, to) && text_in_order(values[series], from[series]) > 0
+		    && text_in_order(values[series], to[series]) < 0)
 			return true;
 	}
 	return false;
@@ -68,8 +54,8 @@ recloser_status run_find_before(struct run *run, const struct batch_part *part, 
 	const char *best = NULL;
 	for (size_t i = 0; i < run->ledger.count && series < columns->count; i++) {
 		const char **other = partition_values(run->arena, columns, run->ledger.at[i]);
-		if (!other || !same_but(columns, series, other, part->values) || in_order(other[series], part->values[series]) >= 0
-		    || (best && in_order(other[series], best) <= 0))
+		if (!other || !same_but(columns, series, other, part->values) || text_in_order(other[series], part->values[series]) >= 0
+		    || (best && text_in_order(other[series], best) <= 0))
 			continue;
 		best = other[series];
 		*path = run->ledger.at[i];
@@ -184,8 +170,8 @@ static void find_without_successor(struct run *run, const struct scope *scope, c
 	const struct strings *columns = &run->spec->partition;
 	const char *before = NULL;
 	for (size_t k = 0; k < run->ledger.count; k++)
-		if (live[k] && inside(columns, scope, live[k], true) && in_order(live[k][scope->series], scope->values[scope->series]) < 0
-		    && (!before || in_order(live[k][scope->series], before) > 0))
+		if (live[k] && inside(columns, scope, live[k], true) && text_in_order(live[k][scope->series], scope->values[scope->series]) < 0
+		    && (!before || text_in_order(live[k][scope->series], before) > 0))
 			before = live[k][scope->series];
 	for (size_t k = 0; k < run->ledger.count && before; k++) {
 		if (!live[k] || strcmp(live[k][scope->series], before) != 0 || !inside(columns, scope, live[k], true)

@@ -143,7 +143,7 @@ bool run_is_frozen(struct run *run, const struct run_part *part)
 	return false;
 }
 
-/* "last year..now" would silently mean everything. */
+/* "last year..now" would silently mean everything, and a range whose ends were exchanged nothing. */
 recloser_status run_check_backfill(const struct run *run, recloser_error *error)
 {
 	const char *ends[] = {run->options->backfill_from, run->options->backfill_to};
@@ -152,6 +152,14 @@ recloser_status run_check_backfill(const struct run *run, recloser_error *error)
 			continue;
 		error_set(error, RECLOSER_USAGE, "cli.backfill", "--backfill: \"%s\" is no date", ends[i]);
 		return error_hint(error, "write a year, a month or a day: 2026, 2026-07, 2026-07-15; a range is 2026-01..2026-06");
+	}
+	const char *first = ends[0] && *ends[0] ? as_date(run->arena, ends[0]) : NULL;
+	const char *last = ends[1] && *ends[1] ? as_date(run->arena, ends[1]) : NULL;
+	/* As far as both are written: 2026-07-15..2026-07 ends with that month's last day. */
+	size_t length = first && last ? strlen(first) < strlen(last) ? strlen(first) : strlen(last) : 0;
+	if (length && strncmp(first, last, length) > 0) {
+		error_set(error, RECLOSER_USAGE, "cli.backfill", "--backfill=%s..%s: the range ends before it begins", ends[0], ends[1]);
+		return error_hint(error, "the earlier end stands first: --backfill=%s..%s", ends[1], ends[0]);
 	}
 	return RECLOSER_OK;
 }

@@ -185,6 +185,10 @@ class Why(Publishing):
         text = self.recloser("why", copy).out  # the root is found beside the working directory
         for words in ("state=TX   seq 2", "queue_2.csv", "replaced on 2026-03-03", version["spec_sha256"]):
             self.assertIn(words, text)
+        # One dataset is told of once, however the ways to it are spelled.
+        (self.dir / "link").symlink_to("lake")
+        for words in ("lake/queue/state=TX/part.parquet", "link/../lake/queue/state=TX/part.parquet", "link/queue/state=TX/part.parquet"):
+            self.assertEqual([v["seq"] for v in self.recloser_json("why", words)["versions"]], [3], words)
         live = self.recloser_json("why", self.live("state=TX"), cwd="/")
         self.assertEqual([(v["seq"], v["live"]) for v in live["versions"]], [(3, True)])
 

@@ -52,7 +52,8 @@ class Window(Freshness):
         self.assertEqual(self.outcomes(report), {"2026-03": "frozen", **{m: "replaced" for m in MONTHS[1:]}})
         self.assertEqual((report["rows_in"], report["rows_written"], report["frozen"]), (10, 8, 2))
         self.assertEqual(report["warnings"],
-                         ["state=TX/month=2026-03 lies before the freshness window and the source differs there; --backfill loads it"])
+                         ["1 partition before the freshness window differs in the source: state=TX/month=2026-03; --backfill loads it"])
+        self.assertTrue(report["partitions"][0]["differs"])
         self.assertEqual(self.capacities(), {"2026-03": 1, **{m: 2 for m in MONTHS[1:]}})
         self.assertEqual(self.attempts(), [])
         # Not taken for unchanged: what is frozen is said again.
@@ -86,6 +87,25 @@ class Window(Freshness):
         said = self.recloser("load", spec, self.publication(1), "--backfill=spring..2026-05", code=USAGE).err
         self.assertIn('--backfill: "spring" is no date', said)
         self.assertFalse((self.dir / "lake").exists())
+
+    def test_many_frozen_are_one_warning(self):
+        months = [f"{year}-{month:02}" for year in (2024, 2025) for month in range(1, 13)]
+        spec = self.windowed()
+        self.load(spec, self.publication(1, months), env=JULY)
+        self.publication(2, months[1:], name="half.csv")
+        with open(self.dir / "half.csv", "a") as file:
+            file.writelines(f"{i},TX,2024-01,1\n" for i in "AB")
+        report = self.load(spec, self.dir / "half.csv", env=JULY)
+        self.assertEqual(report["warnings"], ["23 partitions before the freshness window differ in the source: state=TX/month=2024-02, "
+                                              "state=TX/month=2024-03, state=TX/month=2024-04, ...; --backfill loads them"])
+        self.assertEqual([p["differs"] for p in report["partitions"]], [False] + 23 * [True])
+
+    def test_backfill_of_a_range_that_is_turned_round(self):
+        spec = self.windowed()
+        for argument in ("2026-05..2026-01", "2026-05-02..2026-04", "2027..2026-12"):
+            said = self.recloser("load", spec, self.publication(1), f"--backfill={argument}", code=USAGE).err
+            self.assertIn("the range ends before it begins", said)
+        self.load(spec, self.publication(1), "--backfill=2026-05-02..2026-05")
 
     def test_backfill_without_a_window(self):
         report = self.load(self.windowed(freshness=None), self.publication(1), "--backfill")

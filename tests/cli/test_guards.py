@@ -459,6 +459,28 @@ class Older(Guards):
         self.assertEqual(self.part(report)["seq"], 3)
         self.assert_did(report, "older", "accepted")
 
+    def test_another_publishers_file_tells_nothing(self):
+        """Files that came in one run are not sources of each other's partitions: A.2 came alone, B.1 comes again beside A.3."""
+        spec = self.spec('dataset: queue\nroot: lake\nsources: {A: {files: "a*.csv"}, B: {files: "b*.csv"}}\npublisher: iso\n'
+                         'key: {identity: [iso, id]}\npartition: [iso]\n')
+        a1, a2, a3, b1 = (self.write(name, f"id,note\n1,{name}\n") for name in ("a1.csv", "a2.csv", "a3.csv", "b1.csv"))
+        self.load(spec, a1, b1)
+        self.load(spec, a2)
+        report = self.load(spec, a3, b1)
+        self.assertEqual({p["partition"]: p["outcome"] for p in report["partitions"]}, {"iso=A": "replaced", "iso=B": "unchanged"})
+        names = lambda partition: [[s["name"] for s in record["sources"]] for record in self.ledger(partition)]
+        self.assertEqual((names("iso=A"), names("iso=B")), ([["a1.csv"], ["a2.csv"], ["a3.csv"]], [["b1.csv"]]))
+        self.assertIn("a2.csv was loaded as seq 2", self.assert_did(self.load(spec, a2, code=HELD), "older", "held", "iso=A"))
+        self.assertIn("b1.csv", self.recloser("status", spec).out)
+
+    def test_sources_of_a_union(self):
+        spec = self.plain(source='{files: "*", several: union}', columns={})
+        one, two = (self.write(name, rows(self.header, *lines)) for name, lines in
+                    (("one.csv", ["A,TX,2026-07-05,x", "B,NM,2026-07-05,x"]), ("two.csv", ["C,TX,2026-07-05,x", "D,OK,2026-07-05,x"])))
+        self.load(spec, one, two)
+        told = {p: [s["name"] for s in self.ledger(p)[0]["sources"]] for p in ("state=NM", "state=OK", TX)}
+        self.assertEqual(told, {"state=NM": ["one.csv"], "state=OK": ["two.csv"], TX: ["one.csv", "two.csv"]})
+
     def test_same_file_under_another_spec_is_none(self):
         self.first(self.plain(revision="published"), self.new)
         report = self.load(self.plain(revision="published", columns={"note": "{map: {x: z}}"}), self.dir / "one.csv")

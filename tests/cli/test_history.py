@@ -276,13 +276,45 @@ class Restoring(Publishing):
         self.assertEqual([v["kind"] for v in versions], ["restored", "adopted", "version", "version", "version"])
         self.assertEqual(versions[1]["why"], "adopted: another program put the bytes of seq 1 back")
 
+    def test_adopted_by_a_restore(self):
+        """Whoever records foreign bytes reads how many rows they are; bytes that nobody can read have an unknown number."""
+        duckdb = self.need("duckdb")
+        os.unlink(self.live("state=TX"))
+        duckdb.connect().execute(f"COPY (SELECT 'x' AS queue_id FROM range(7)) TO '{self.live('state=TX')}' (FORMAT parquet)")
+        self.recloser("restore", "spec.yaml", "state=TX", 1)
+        self.assertEqual((self.record("state=TX", 4)["kind"], self.record("state=TX", 4)["file"]["rows"]), ("adopted", 7))
+        self.assertEqual(self.recloser_json("restore", "spec.yaml", "state=TX", 4)["rows"], 7)
+        os.unlink(self.live("state=TX"))
+        self.live("state=TX").write_text("no Parquet")
+        self.recloser("restore", "spec.yaml", "state=TX", 2)
+        versions = self.recloser_json("history", "spec.yaml", "state=TX")["versions"]
+        self.assertEqual([(v["kind"], v["rows"]) for v in versions[:4]], [("restored", 1), ("adopted", None), ("restored", 7), ("restored", 1)])
+        self.assertIn("unknown rows", self.recloser("history", "spec.yaml", "state=TX").out)
+
+    def test_restored_record_is_of_its_own(self):
+        """What was said of the step to the earlier version is not said of the step back to it."""
+        self.spec(SPEC.replace("{policy: allow}", "{policy: hold}") + "totals: {capacity_mw: {max_change: 20%}}\n")
+        self.write("queue.csv", ",".join(COLUMNS) + "\nQ9,TX,active,100,1\nQ2,NY,active,7,1\n")
+        self.recloser("load", "spec.yaml", "queue.csv", "--accept", "totals", "--accept", "disappeared", env=self.at("2026-03-05T00:00:00Z"))
+        told = self.recloser_json("history", "spec.yaml", "state=TX")["versions"][0]
+        self.assertEqual((told["accepted"], [g["guard"] for g in told["guards"]]), 2 * (["totals", "disappeared"],))
+        text = self.recloser("history", "spec.yaml", "state=TX").out
+        self.assertIn("disappeared accepted: state=TX: 1 of 1 keys", text)
+        self.recloser("restore", "spec.yaml", "state=TX", 3)
+        self.recloser("restore", "spec.yaml", "state=TX", 4)
+        record = self.record("state=TX", 6)
+        self.assertEqual([name for name in ("guards", "accepted", "changed", "disappeared", "new_keys", "compared_with") if name in record], [])
+        self.assertEqual(record["totals"], {"capacity_mw": {"now": 100.0}})
+        self.assertEqual(record["sources"], self.record("state=TX", 4)["sources"])
+
     def test_history(self):
         told = self.recloser_json("history", "spec.yaml", "state=TX")
         self.assertEqual([(v["seq"], v["live"], v["rows"]) for v in told["versions"]], [(3, True, 1), (2, False, 1), (1, False, 1)])
         self.assertEqual([v["why"] for v in told["versions"]], ["keys: 1 revised, from queue.csv"] * 2 + ["first version, from queue.csv"])
         self.assertEqual(told["versions"][0]["sources"][0]["sha256"], sha256(self.dir / "queue.csv"))
         self.assertEqual(len(self.recloser_json("history", "spec.yaml", "state=NY")["versions"]), 1)
-        self.assertIn("no partition", self.recloser("history", "spec.yaml", code=USAGE).err)
+        self.assertIn("the dataset has 2 partitions: which one?", self.recloser("history", "spec.yaml", code=USAGE).err)
+        self.assertIn("no partition state=T", self.recloser("history", "spec.yaml", "state=T", code=USAGE).err)
 
 
 class Tags(Publishing):
