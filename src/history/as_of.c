@@ -142,9 +142,11 @@ recloser_status as_of(struct history *h, const recloser_as_of_options *options, 
 	struct moment moment;
 	RC_TRY(as_of_select(h->dataset, h->arena, options->at, &moment, error));
 	RC_TRY(tell(h, &moment, options->sql, error));
+	if (moment.count == 0 && (options->sql || options->directory)) {
+		error_set(error, RECLOSER_USAGE, "as_of.nothing", "nothing was live at %s", moment.shown);
+		return error_hint(error, "recloser history tells from when on a partition has versions");
+	}
 	if (options->sql) {
-		if (moment.count == 0)
-			return error_set(error, RECLOSER_USAGE, "as_of.nothing", "nothing was live at %s", moment.shown);
 		const char *sql = as_of_sql(h, &moment);
 		json_put_text(h->arena, h->json, "sql", sql);
 		text_add(&h->text, sql);

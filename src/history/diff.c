@@ -177,7 +177,7 @@ static void tell_columns(struct history *h, const struct diff_found *found)
 		for (size_t k = 0; k < 5; k++)
 			json_put_int(arena, json, names[k], rows_int(&found->columns, i, k + 1));
 		json_add(arena, columns, json);
-		static const char *const words[] = {"white space", "letter case", "date style"};
+		static const char *const words[] = {"white space", "letter case or white space", "date style"};
 		for (size_t k = 0; k < 3; k++)
 			if (rows_int(&found->columns, i, k + 2))
 				text_addf(&forms, "%s%s in %s only", forms.length ? ", " : "   ", rows_at(&found->columns, i, k + 2),

@@ -166,15 +166,18 @@ static recloser_status make_macros(struct comparing *c, recloser_error *error)
 
 static const char *kind_of(struct arena *arena, const struct side_column *column, size_t i)
 {
-	if (strcmp(column->older_type, "VARCHAR") != 0 || strcmp(column->newer_type, "VARCHAR") != 0)
+	/* A text that was declared a date since, `01/05/2026`, is that day in another style. */
+	if (strcmp(column->older_type, "VARCHAR") != 0 && strcmp(column->newer_type, "VARCHAR") != 0)
 		return "'value'";
+	const char *o = as_text(arena, arena_printf(arena, "o%zu", i), column->older_type);
+	const char *n = as_text(arena, arena_printf(arena, "n%zu", i), column->newer_type);
 	return arena_printf(
 		arena,
-		"CASE WHEN rc_plain(o%zu) IS NOT DISTINCT FROM rc_plain(n%zu) THEN 'white space'"
-		" WHEN lower(rc_plain(o%zu)) = lower(rc_plain(n%zu)) THEN 'letter case'"
-		" WHEN rc_month_first(o%zu) = rc_month_first(n%zu) OR rc_day_first(o%zu) = rc_day_first(n%zu) THEN 'date style'"
+		"CASE WHEN rc_plain(%s) IS NOT DISTINCT FROM rc_plain(%s) THEN 'white space'"
+		" WHEN lower(rc_plain(%s)) = lower(rc_plain(%s)) THEN 'letter case'"
+		" WHEN rc_month_first(%s) = rc_month_first(%s) OR rc_day_first(%s) = rc_day_first(%s) THEN 'date style'"
 		" ELSE 'value' END",
-		i, i, i, i, i, i, i, i);
+		o, n, o, n, o, n, o, n);
 }
 
 /* The long form. */
@@ -200,6 +203,17 @@ static recloser_status spread(struct comparing *c, recloser_error *error)
 				  differs(arena, column, older, newer));
 	}
 	return engine_run(c->h->engine, "list the changes", sql.at, error);
+}
+
+/* Sorted as a reader looks for rows: by what identifies them, not by the digits of the key. */
+static const char *in_order(const struct comparing *c)
+{
+	struct text out = text_on(c->h->arena);
+	text_add(&out, "change");
+	for (size_t i = 0; i < c->identity.count; i++)
+		text_addf(&out, ", %s", sql_name(c->h->arena, c->identity.at[i]));
+	text_addf(&out, ", %s, \"column\"", c->key);
+	return out.at;
 }
 
 /* ---- figures ---- */
@@ -240,7 +254,7 @@ static recloser_status write_out(struct comparing *c, const char *output, reclos
 	/* Whole or not at all: under another name first. */
 	const char *beside = arena_printf(c->h->arena, "%s.writing", output);
 	RC_TRY(engine_runf(c->h->engine, "write the changes", error,
-					   "COPY (SELECT * FROM rc_changes ORDER BY ALL) TO %s (FORMAT parquet, COMPRESSION zstd)",
+					   "COPY (SELECT * FROM rc_changes ORDER BY %s) TO %s (FORMAT parquet, COMPRESSION zstd)", in_order(c),
 					   sql_text(c->h->arena, beside)));
 	int failed = c->h->dataset->fs->ops->rename(c->h->dataset->fs, beside, output);
 	return failed ? error_errno(error, "store.rename", failed, "write", output) : RECLOSER_OK;
@@ -257,7 +271,7 @@ recloser_status diff_compare(struct history *h, const struct diff_side *older, c
 	RC_TRY(spread(&c, error));
 	RC_TRY(count(&c, out, error));
 	RC_TRY(engine_query(h->engine, h->arena, "list the changes",
-						arena_printf(h->arena, "SELECT * FROM rc_changes ORDER BY ALL LIMIT %" PRIu64, limit), &out->rows,
+						arena_printf(h->arena, "SELECT * FROM rc_changes ORDER BY %s LIMIT %" PRIu64, in_order(&c), limit), &out->rows,
 						error));
 	return write_out(&c, output, error);
 }

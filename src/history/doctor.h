@@ -13,6 +13,16 @@ struct live_part {
 	struct record *record;
 };
 
+/* Rows of one code that have another one in the next publication. */
+struct respelling {
+	const char *column, *from, *to;
+	const char *older, *newer;   /* labels of the publications */
+	size_t pair;                 /* which step of the line */
+	bool fresh, gone;            /* `to` was not there before, `from` is there no more */
+	int64_t rows, of_to, of_from; /* rows that went from one to the other, and all rows of each where it is fresh or gone */
+	bool told;
+};
+
 struct doctor {
 	struct history *h;
 	bool quick;
@@ -20,6 +30,8 @@ struct doctor {
 	size_t part_count;
 	struct line *lines;
 	size_t line_count;
+	struct respelling *respelled; /* of one line, until they are told */
+	size_t respelled_count;
 	json_t *findings;
 	uint64_t advice, faults;
 };
@@ -39,8 +51,11 @@ struct pair {
 	const char *older, *newer; /* labels */
 	const struct record *older_record, *newer_record;
 	const char *older_file, *newer_file; /* NULL: not to be had, or nothing is read */
+	size_t number;                       /* in its line */
 };
 recloser_status doctor_values(struct doctor *doctor, const struct pair *pair,
 							  recloser_error *error) RC_CHECKED; /* doctor_values.c */
+/* Once a line's pairs are looked at: the respellings, of which a code that stood for another one only for a while is one. */
+void doctor_tell_respelled(struct doctor *doctor); /* doctor_respelled.c */
 
 #endif

@@ -76,17 +76,64 @@ static void columns(struct doctor *doctor, const struct pair *pair)
 
 /* ---- keys ---- */
 
-static void judge_keys(struct doctor *doctor, const struct pair *pair, int64_t gone, int64_t fresh, uint64_t older,
-					   uint64_t newer)
+enum { LEAST_GONE = 5 };
+
+/* How long keys last, over all steps of a line. */
+struct health {
+	size_t steps, bad;
+	int64_t gone, fresh;      /* of the worst step */
+	uint64_t of;
+	const char *older, *newer;
+	const char *named;        /* what the guard said of it when it was loaded, or NULL: it names the field */
+};
+
+/* As many new as gone, and many: the same things under other keys. Of a handful of rows this proves nothing. */
+static bool churned(int64_t gone, int64_t fresh, const struct pair *pair)
 {
-	/* As many new as gone, and many: the same things under other keys. */
-	bool many = gone > 0 && (uint64_t)gone * 5 > older && fresh > 0 && (uint64_t)fresh * 5 > newer;
-	bool alike = gone < 2 * fresh && fresh < 2 * gone;
-	if (many && alike)
-		doctor_say(doctor, "keys", FINDING_ADVICE,
-				   "does the identity hold a field that changes, such as a status or a date?",
-				   "%" PRId64 " of %" PRIu64 " keys of %s are gone in %s and %" PRId64 " are new", gone, older, pair->older,
-				   pair->newer, fresh);
+	bool many = gone >= LEAST_GONE && (uint64_t)gone * 5 > pair->older_record->rows && (uint64_t)fresh * 5 > pair->newer_record->rows;
+	return many && gone < 2 * fresh && fresh < 2 * gone;
+}
+
+/* The guard has compared the rows themselves, and is right also about a handful. */
+static const char *guard_said(const struct record *record)
+{
+	const json_t *guards = json_object_get(record->json, "guards");
+	for (size_t i = 0; i < json_array_size(guards); i++) {
+		const char *guard = json_get_text(json_array_get(guards, i), "guard");
+		if (guard && strcmp(guard, "key_churn") == 0)
+			return json_get_text(json_array_get(guards, i), "what");
+	}
+	return NULL;
+}
+
+static void judge_keys(struct health *health, const struct pair *pair, int64_t gone, int64_t fresh)
+{
+	const char *named = guard_said(pair->newer_record);
+	health->steps++;
+	if (!named && !churned(gone, fresh, pair))
+		return;
+	health->bad++;
+	health->named = named ? named : health->named;
+	if (gone <= health->gone)
+		return;
+	health->gone = gone;
+	health->fresh = fresh;
+	health->of = pair->older_record->rows;
+	health->older = pair->older;
+	health->newer = pair->newer;
+}
+
+static void tell_health(struct doctor *doctor, const struct health *health)
+{
+	if (!health->bad)
+		return;
+	struct arena *arena = doctor->h->arena;
+	doctor_say(doctor, "keys", FINDING_ADVICE,
+			   health->named ? health->named : "does the identity hold a field that changes, such as a status or a date?",
+			   "in %zu of %zu step%s many keys are gone and as many are new%s", health->bad, health->steps,
+			   health->steps == 1 ? "" : "s",
+			   !health->older ? "" : arena_printf(arena, ": %" PRId64 " of %" PRIu64 " keys of %s are gone in %s and %" PRId64 " are new%s",
+				   health->gone, health->of, health->older, health->newer, health->fresh, health->bad > 1 ? ", the most" : ""));
 }
 
 static const char *table_of(struct arena *arena, const char *file)
@@ -94,18 +141,17 @@ static const char *table_of(struct arena *arena, const char *file)
 	return arena_printf(arena, "read_parquet(%s, hive_partitioning = false)", sql_text(arena, file));
 }
 
-static recloser_status keys(struct doctor *doctor, const struct pair *pair, recloser_error *error)
+static recloser_status keys(struct doctor *doctor, const struct pair *pair, struct health *health, recloser_error *error)
 {
 	struct history *h = doctor->h;
 	struct arena *arena = h->arena;
 	struct rows rows;
 	const char *key = sql_name(arena, h->spec->key_column);
 	const json_t *base = json_object_get(pair->newer_record->json, "base");
-	if (json_get_int(base, "seq", 0) == pair->older_record->seq &&
+	const json_t *gone = json_object_get(pair->newer_record->json, "disappeared"); /* a load has counted, a restore has not */
+	if (json_is_integer(gone) && json_get_int(base, "seq", 0) == pair->older_record->seq &&
 		strcmp(pair->older_record->partition, pair->newer_record->partition) == 0) {
-		judge_keys(doctor, pair, json_get_int(pair->newer_record->json, "disappeared", 0),
-				   json_get_int(pair->newer_record->json, "new_keys", 0), pair->older_record->rows,
-				   pair->newer_record->rows);
+		judge_keys(health, pair, json_integer_value(gone), json_get_int(pair->newer_record->json, "new_keys", 0));
 		return RECLOSER_OK;
 	}
 	if (!pair->older_file || !pair->newer_file)
@@ -117,8 +163,7 @@ static recloser_status keys(struct doctor *doctor, const struct pair *pair, recl
 								  "%s o FULL JOIN %s n ON o.%s = n.%s",
 								  key, key, table_of(arena, pair->older_file), table_of(arena, pair->newer_file), key, key),
 					 &rows, error));
-	judge_keys(doctor, pair, rows_int(&rows, 0, 0), rows_int(&rows, 0, 1), pair->older_record->rows,
-			   pair->newer_record->rows);
+	judge_keys(health, pair, rows_int(&rows, 0, 0), rows_int(&rows, 0, 1));
 	return RECLOSER_OK;
 }
 
@@ -169,6 +214,7 @@ static recloser_status look_at_line(struct doctor *doctor, const struct line *li
 	size_t count;
 	if (doctor->h->spec->series)
 		gaps(doctor, line);
+	struct health health = {0};
 	RC_TRY(publications(doctor, line, &at, &count, error));
 	for (size_t i = 1; i < count && *pairs < MOST_PAIRS; i++, ++*pairs) {
 		struct pair pair = {.older = at[i - 1].label,
@@ -176,12 +222,15 @@ static recloser_status look_at_line(struct doctor *doctor, const struct line *li
 							.older_record = at[i - 1].record,
 							.newer_record = at[i].record,
 							.older_file = at[i - 1].file,
-							.newer_file = at[i].file};
+							.newer_file = at[i].file,
+							.number = i};
 		columns(doctor, &pair);
-		RC_TRY(keys(doctor, &pair, error));
+		RC_TRY(keys(doctor, &pair, &health, error));
 		if (pair.older_file && pair.newer_file)
 			RC_TRY(doctor_values(doctor, &pair, error));
 	}
+	tell_health(doctor, &health);
+	doctor_tell_respelled(doctor);
 	return RECLOSER_OK;
 }
 

@@ -65,6 +65,9 @@ static recloser_status few_valued(struct doctor *doctor, const char *older, cons
 	return RECLOSER_OK;
 }
 
+/* A permit's column holds "Not Required" in most rows and a day in some: a day is no code. */
+#define DAY "\\s*([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4})([ T][0-9:.]+Z?)?\\s*"
+
 /* For each value that is in `here` and not in `there`: its rows, and the value that most of them have over there. */
 static const char *strange(struct doctor *doctor, const char *name, const char *way, const char *here, const char *there)
 {
@@ -76,8 +79,9 @@ static const char *strange(struct doctor *doctor, const char *name, const char *
 		"NOT NULL) AS mostly,\n"
 		"  CAST(max(n) FILTER (WHERE other IS NOT NULL) AS BIGINT) AS many FROM (\n"
 		"  SELECT h.%s AS value, t.%s AS other, count(*) AS n FROM %s h LEFT JOIN %s t ON h.%s = t.%s\n"
-		"  WHERE h.%s IS NOT NULL AND h.%s NOT IN (SELECT %s FROM %s WHERE %s IS NOT NULL) GROUP BY ALL) GROUP BY value",
-		sql_text(arena, name), way, column, column, here, there, key, key, column, column, column, there, column);
+		"  WHERE h.%s IS NOT NULL AND NOT regexp_full_match(h.%s, '" DAY "') AND h.%s NOT IN (SELECT %s FROM %s WHERE %s IS NOT NULL)\n"
+		"  GROUP BY ALL) GROUP BY value",
+		sql_text(arena, name), way, column, column, here, there, key, key, column, column, column, column, there, column);
 }
 
 /* Most of its rows had, or got, one other value: the same thing under another name. */
@@ -86,21 +90,28 @@ static bool respelled(const struct rows *rows, size_t i)
 	return rows_at(rows, i, 4) && rows_int(rows, i, 5) >= LEAST_ROWS && rows_int(rows, i, 5) * 2 > rows_int(rows, i, 3);
 }
 
-static void tell_respelled(struct doctor *doctor, const struct pair *pair, const struct rows *rows, size_t i)
+/* A respelling seen from its new code and from the one that is gone is one. */
+static void note_respelled(struct doctor *doctor, const struct pair *pair, const struct rows *rows, size_t i)
 {
-	const char *name = rows_at(rows, i, 0), *value = rows_at(rows, i, 2), *mostly = rows_at(rows, i, 4);
+	struct arena *arena = doctor->h->arena;
 	bool fresh = strcmp(rows_at(rows, i, 1), "new") == 0;
-	int64_t count = rows_int(rows, i, 3), many = rows_int(rows, i, 5);
-	const char *hint = arena_printf(doctor->h->arena, "if they mean the same: columns: {%s: {map: {%s: %s}}}", name,
-									fresh ? value : mostly, fresh ? mostly : value);
-	if (fresh)
-		doctor_say(doctor, "drift", FINDING_ADVICE, hint,
-				   "%s: \"%s\" is new in %s; %" PRId64 " of its %" PRId64 " rows were \"%s\" in %s", name, value,
-				   pair->newer, many, count, mostly, pair->older);
-	else
-		doctor_say(doctor, "drift", FINDING_ADVICE, hint,
-				   "%s: \"%s\" is gone in %s; %" PRId64 " of its %" PRId64 " rows became \"%s\"", name, value, pair->newer,
-				   many, count, mostly);
+	const char *name = rows_at(rows, i, 0), *value = rows_at(rows, i, 2), *mostly = rows_at(rows, i, 4);
+	const char *from = fresh ? mostly : value, *to = fresh ? value : mostly;
+	struct respelling *its = NULL;
+	for (size_t k = 0; k < doctor->respelled_count && !its; k++) {
+		struct respelling *at = &doctor->respelled[k];
+		if (at->pair == pair->number && strcmp(at->column, name) == 0 && strcmp(at->from, from) == 0 && strcmp(at->to, to) == 0)
+			its = at;
+	}
+	if (!its) {
+		size_t count = doctor->respelled_count, size = sizeof *doctor->respelled;
+		doctor->respelled = arena_grow(arena, doctor->respelled, count * size, (count + 1) * size);
+		its = &doctor->respelled[doctor->respelled_count++];
+		*its = (struct respelling){.column = name, .from = from, .to = to, .older = pair->older, .newer = pair->newer,
+		                           .pair = pair->number, .rows = rows_int(rows, i, 5)};
+	}
+	*(fresh ? &its->fresh : &its->gone) = true;
+	*(fresh ? &its->of_to : &its->of_from) = rows_int(rows, i, 3);
 }
 
 /* The rows from `first` on that are of one column and go one way, but for those that were respelled, in one sentence. */
@@ -112,7 +123,7 @@ static size_t tell_rest(struct doctor *doctor, const struct pair *pair, const st
 		   strcmp(rows_at(rows, i, 1), rows_at(rows, first, 1)) == 0;
 		 i++) {
 		if (respelled(rows, i))
-			tell_respelled(doctor, pair, rows, i);
+			note_respelled(doctor, pair, rows, i);
 		else if (said++ < VALUES_SHOWN)
 			text_addf(&values, "%s\"%s\" (%s)", said > 1 ? ", " : "", rows_at(rows, i, 2), rows_at(rows, i, 3));
 	}

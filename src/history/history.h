@@ -151,8 +151,8 @@ const char *source_archived(struct dataset *dataset, struct arena *arena, const 
 
 /* ---- series (series.c) ---- */
 
-enum series_kind { SERIES_NONE, SERIES_YEAR, SERIES_QUARTER, SERIES_MONTH, SERIES_DAY };
-/* "2026" a year, "2026-Q3", "2026-07", "2026-07-31". *ordinal counts in units of the kind. */
+enum series_kind { SERIES_NONE, SERIES_YEAR, SERIES_QUARTER, SERIES_MONTH, SERIES_DAY, SERIES_MONTH_DIGITS, SERIES_DAY_DIGITS };
+/* "2026" a year, "2026-Q3", "2026-07", "2026-07-31", "202607", "20260731". *ordinal counts in units of the kind. */
 enum series_kind series_value(const char *value, int64_t *ordinal);
 const char *series_text(struct arena *arena, enum series_kind kind, int64_t ordinal);
 /* One line of partitions that differ in the series column only, in its order. */

@@ -18,10 +18,34 @@ static bool number(const char *text, size_t count, int64_t *out)
 	return true;
 }
 
+/* 202607 and 20260731: months and days without hyphens. */
+static enum series_kind digits_value(const char *value, size_t length, int64_t *ordinal)
+{
+	int64_t all, time;
+	char day[] = "YYYY-MM-DD";
+	if (!number(value, length, &all))
+		return SERIES_NONE;
+	if (length == 6 && all % 100 >= 1 && all % 100 <= 12) {
+		*ordinal = all / 100 * 12 + all % 100 - 1;
+		return SERIES_MONTH_DIGITS;
+	}
+	if (length != 8)
+		return SERIES_NONE;
+	memcpy(day, value, 4);
+	memcpy(day + 5, value + 4, 2);
+	memcpy(day + 8, value + 6, 2);
+	if (!when_begin(day, &time))
+		return SERIES_NONE;
+	*ordinal = time / (86400 * (int64_t)1000000);
+	return SERIES_DAY_DIGITS;
+}
+
 enum series_kind series_value(const char *value, int64_t *ordinal)
 {
 	int64_t year, part, time;
 	size_t length = strlen(value);
+	if (length == 6 || length == 8)
+		return digits_value(value, length, ordinal);
 	if (length < 4 || !number(value, 4, &year))
 		return SERIES_NONE;
 	if (length == 4) {
@@ -51,7 +75,12 @@ const char *series_text(struct arena *arena, enum series_kind kind, int64_t ordi
 		return arena_printf(arena, "%04lld-Q%lld", (long long)(ordinal / 4), (long long)(ordinal % 4 + 1));
 	if (kind == SERIES_MONTH)
 		return arena_printf(arena, "%04lld-%02lld", (long long)(ordinal / 12), (long long)(ordinal % 12 + 1));
-	return arena_printf(arena, "%.10s", clock_text(arena, ordinal * 86400 * 1000000));
+	if (kind == SERIES_MONTH_DIGITS)
+		return arena_printf(arena, "%04lld%02lld", (long long)(ordinal / 12), (long long)(ordinal % 12 + 1));
+	const char *day = clock_text(arena, ordinal * 86400 * 1000000);
+	if (kind == SERIES_DAY_DIGITS)
+		return arena_printf(arena, "%.4s%.2s%.2s", day, day + 5, day + 8);
+	return arena_printf(arena, "%.10s", day);
 }
 
 /* ---- lines ---- */
@@ -138,7 +167,7 @@ static int64_t usual_step(struct arena *arena, enum series_kind kind, const int6
 	for (size_t i = 0, run = 0; i + 1 < count; i++) {
 		run = i > 0 && steps[i] == steps[i - 1] ? run + 1 : 1;
 		if (run > best_count && steps[i] > 0) {
-			best_count = kind == SERIES_DAY ? run : SIZE_MAX;
+			best_count = kind == SERIES_DAY || kind == SERIES_DAY_DIGITS ? run : SIZE_MAX;
 			best = steps[i];
 		}
 	}

@@ -355,7 +355,7 @@ const char *run_report_text(struct run *run, const char *outcome, const json_t *
 	for (size_t i = 0; i < run->warnings.count; i++)
 		text_addf(&out, "  warning: %s\n", run->warnings.at[i]);
 	for (size_t i = 0; i < run->absent.count && i < LINES_SHOWN; i++)
-		text_addf(&out, "  no longer in the source: %s\n", run->absent.at[i]);
+		text_addf(&out, "  no longer in the source: %s\n", *run->absent.at[i] ? run->absent.at[i] : "(one file)");
 	sum_line(run, strcmp(outcome, "dry_run") == 0, &out);
 	return out.at;
 }

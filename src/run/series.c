@@ -186,13 +186,64 @@ static void find_without_successor(struct run *run, const struct scope *scope, c
 	}
 }
 
+/* What the spec and the caller say of a partition column without looking at a row, or NULL. */
+static const char *told(const struct run *run, const char *column)
+{
+	const struct spec *spec = run->spec;
+	for (size_t i = 0; i < run->options->setting_count; i++)
+		if (strcmp(run->options->settings[i].column, column) == 0)
+			return run->options->settings[i].value;
+	if (!spec->publisher_column || strcmp(spec->publisher_column, column) != 0)
+		return NULL;
+	for (size_t i = 1; i < run->input_count; i++)
+		if (run->inputs[i].source != run->inputs[0].source)
+			return NULL;
+	return run->inputs[0].source->name ? run->inputs[0].source->name : spec->publisher_value;
+}
+
+/* A source without rows mentions nothing: absent is what is live of this publisher, in the newest month where there is a series. */
+static recloser_status find_all_absent(struct run *run, recloser_error *error)
+{
+	const struct strings *columns = &run->spec->partition;
+	const char *newest = NULL;
+	struct scope scope = {.fixed = arena_array(run->arena, columns->count + 1, sizeof *scope.fixed),
+	                      .values = arena_array(run->arena, columns->count + 1, sizeof *scope.values), .series = columns->count};
+	for (size_t c = 0; c < columns->count; c++) {
+		scope.values[c] = told(run, columns->at[c]);
+		scope.fixed[c] = scope.values[c] != NULL;
+	}
+	if (run->spec->series)
+		scope.series = column_at(columns, run->spec->series);
+	RC_TRY(live_list(run, error));
+	for (int pass = 0; pass < 2; pass++) { /* the first finds the newest month, the second what lies in it */
+		for (size_t k = 0; k < run->ledger.count; k++) {
+			const char **values = partition_values(run->arena, columns, run->ledger.at[k]);
+			if (!values || !inside(columns, &scope, values, false))
+				continue;
+			if (pass == 1)
+				strings_add(run->arena, &run->absent, run->ledger.at[k]);
+			else if (scope.series < columns->count && (!newest || text_in_order(values[scope.series], newest) > 0))
+				newest = values[scope.series];
+		}
+		if (newest) {
+			scope.fixed[scope.series] = true;
+			scope.values[scope.series] = newest;
+		}
+	}
+	return RECLOSER_OK;
+}
+
 /* A live partition inside the scope of a load that the load does not mention is absent; outside it (another month, another
  * publisher) nothing follows. */
 recloser_status run_find_absent(struct run *run, recloser_error *error)
 {
 	const struct strings *columns = &run->spec->partition;
 	struct scope scope;
-	if (run->part_count == 0 || columns->count == 0 || !run->dataset->config || run->options->only_count)
+	if (!run->dataset->config || run->options->only_count)
+		return RECLOSER_OK;
+	if (run->part_count == 0)
+		return find_all_absent(run, error);
+	if (columns->count == 0)
 		return RECLOSER_OK;
 	RC_TRY(find_scope(run, &scope, error));
 	if (scope.together && json_array_size(scope.together) == 0)

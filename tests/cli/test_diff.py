@@ -73,6 +73,21 @@ class Small(Publishing):
                    ("Q4", "TX", "", "05/02/2026", 1)], "2026-03-03T00:00:00Z")
         self.assertFalse(self.diff("state=TX")["form_only"])
 
+    def test_a_text_that_is_declared_a_date(self):
+        """A partition keeps its types; the next month may have others."""
+        text = SPEC.replace("  units: {type: integer}\n", "")
+        self.load([("Q1", "TX", "Alpha", "01/05/2026", 1), ("Q2", "TX", "Beta", "01/06/2026", 1), ("Q3", "TX", "C", "", 1)], "2026-03-01T00:00:00Z")
+        self.spec(text + '  applied: {type: date, format: ["%m/%d/%Y", iso]}\n')
+        self.load([("Q1", "NY", "Alpha", "01/05/2026", 1), ("Q2", "NY", "Beta", "01/07/2026", 1), ("Q3", "NY", "C", "", 1)], "2026-03-02T00:00:00Z")
+        told = self.diff("state=TX", "state=NY")
+        self.assertEqual([(c["column"], c["changed"], c["date_style"], c["value"]) for c in told["columns"]], [("applied", 2, 1, 1)])
+
+    def test_sorted_by_identity(self):
+        self.load([("Q0", "TX", "n", "x", 1)], "2026-03-01T00:00:00Z")
+        self.load([(f"Q{i}", "TX", "n", "x", 1) for i in range(30)], "2026-03-02T00:00:00Z")
+        ids = [r["identity"]["queue_id"] for r in self.diff("state=TX")["rows"]]
+        self.assertEqual((len(ids), ids), (29, sorted(ids)))
+
     def test_columns_come_and_go(self):
         self.load([("Q1", "TX", "Alpha", "x", 1)], "2026-03-01T00:00:00Z")
         self.load([("Q1", "TX", "Alpha", "x", 1, "wind")], "2026-03-02T00:00:00Z", columns=(*self.columns, "fuel"))

@@ -613,6 +613,29 @@ class Absent(Guards):
         self.first(spec, self.july("NM"), "nm.csv")
         self.assertEqual(self.first(spec, self.july("TX", capacity=4), "tx2.csv")["absent"], [])
 
+    def test_a_source_without_rows_mentions_nothing(self):
+        """Let pass by --allow-empty: all that it could speak for is absent, of its publisher, in the newest month of a series."""
+        empty = self.write("empty.csv", self.header + "\n")
+        spec = self.spec_of()
+        self.first(spec, self.july("TX", "NM"))
+        live = self.tree("lake/queue")
+        self.refused(spec, empty, said=("--allow-empty",))
+        report = self.load(spec, empty, "--allow-empty")
+        self.assertEqual((report["outcome"], report["absent"]), ("unchanged", ["state=NM/month=2026-07", "state=TX/month=2026-07"]))
+        self.assertEqual(self.tree("lake/queue"), live)
+        spec = self.spec_of(series="month")
+        self.load(spec, self.write("august.csv", self.july("OK").replace("2026-07", "2026-08")))
+        self.assertEqual(self.load(spec, empty, "--allow-empty")["absent"], ["state=OK/month=2026-08"])
+        spec = self.spec_of(source='{files: "*", columns: {month: {set: required}}}')
+        self.assertEqual(self.load(spec, empty, "--allow-empty", "--set", "month=2026-07")["absent"], report["absent"])
+
+    def test_a_source_without_rows_for_one_file(self):
+        spec = self.plain(partition="[]")
+        self.first(spec, self.july("TX"))
+        empty = self.write("empty.csv", self.header + "\n")
+        self.assertEqual(self.load(spec, empty, "--allow-empty")["absent"], [""])
+        self.assertIn("no longer in the source: (one file)", self.recloser("load", spec, empty, "--allow-empty").out)
+
     def test_only(self):
         spec = self.spec_of(disappeared="hold")
         self.first(spec, self.july("TX", "NM"))

@@ -99,6 +99,9 @@ class TwoYears(Publishing):
             self.assertEqual(sorted(connection.execute(f"SELECT {', '.join(COLUMNS)} FROM {name}").fetchall()), self.flat(kept))
         self.assertEqual(self.tree(), before, "as-of changed something")
         self.assertEqual(self.recloser_json("as-of", "spec.yaml", "2024-06-30")["partitions"], [])
+        for words in (("--sql",), ("--copy", "nothing")):
+            self.assertIn("nothing was live at 2024-06-30", self.recloser("as-of", "spec.yaml", "2024-06-30", *words, code=USAGE).err)
+        self.assertFalse((self.dir / "nothing").exists())
 
     def test_copied_tree(self):
         arrow = self.need("pyarrow.dataset")

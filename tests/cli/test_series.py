@@ -165,6 +165,7 @@ class Following(Loading):
         for week in ("2", "9"):
             self.load(spec, self.month(week, "A"))
         self.assertEqual(self.only(self.load(spec, self.month("10", "B")))["compared_with"], "state=TX/week=9")
+        self.assertEqual(self.recloser_json("diff", spec, "week=10")["older"]["partition"], "state=TX/week=9")
 
     def test_several_months_in_one_load(self):
         """Only the first of them follows a live one; the others follow each other, and nothing of them is live yet."""

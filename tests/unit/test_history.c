@@ -122,7 +122,8 @@ static void values_of_a_series(void **state)
 	} cases[] = {{"2026", SERIES_YEAR},      {"2026-Q3", SERIES_QUARTER}, {"2026-07", SERIES_MONTH},
 				 {"2026-07-31", SERIES_DAY}, {"1969-12-31", SERIES_DAY},  {"2026-13", SERIES_NONE},
 				 {"2026-Q5", SERIES_NONE},   {"july", SERIES_NONE},       {"2026-7", SERIES_NONE},
-				 {"2026-02-30", SERIES_NONE}};
+				 {"2026-02-30", SERIES_NONE}, {"202607", SERIES_MONTH_DIGITS}, {"20260731", SERIES_DAY_DIGITS},
+				 {"202613", SERIES_NONE},     {"20260230", SERIES_NONE},       {"20260a", SERIES_NONE}};
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		int64_t ordinal;
