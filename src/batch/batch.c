@@ -101,7 +101,7 @@ static void geometry_last(struct batch *batch)
 static recloser_status create_table(struct batch *batch, const struct strings *helpers, recloser_error *error)
 {
 	struct text sql = text_on(batch->arena);
-	text_add(&sql, "CREATE TABLE batch (_rc_src INTEGER, _rc_row BIGINT, _rc_fault VARCHAR");
+	text_add(&sql, "CREATE TABLE batch (_rc_src INTEGER, _rc_row BIGINT, _rc_fault VARCHAR, _rc_group UBIGINT, _rc_digest UHUGEINT");
 	for (size_t i = 0; i < helpers->count; i++)
 		text_addf(&sql, ", %s", helpers->at[i]);
 	for (size_t i = 0; i < batch->column_count; i++)
@@ -109,6 +109,53 @@ static recloser_status create_table(struct batch *batch, const struct strings *h
 		          strcmp(batch->columns[i].name, CARRIED_COLUMN) == 0 ? " DEFAULT FALSE" : "");
 	text_add(&sql, "); CREATE TABLE rc_sources (src INTEGER, name VARCHAR, sheet VARCHAR, input VARCHAR)");
 	return engine_run(batch->context->engine, "make the batch table", sql.at, error);
+}
+
+/* ---- what is made of each row as it is read ---- */
+
+struct content_schema batch_content_schema(const struct batch *batch, const char *crs_id)
+{
+	struct content_schema schema = {.count = batch->column_count, .crs_id = crs_id};
+	schema.columns = arena_array(batch->arena, batch->column_count + 1, sizeof *schema.columns);
+	for (size_t i = 0; i < batch->column_count; i++) {
+		const struct batch_column *column = &batch->columns[i];
+		schema.columns[i] = (struct content_column){.name = column->name, .type = column->type, .in_fingerprint = !column->partition,
+		                                            .is_geometry = column->geometry};
+	}
+	return schema;
+}
+
+/* A column as it will stand in the table: in its united type, also where this source has it in a narrower one or not at all. */
+static const char *stored_value(struct arena *arena, const struct batch_column *column, const struct rows *described)
+{
+	const char *name = sql_name(arena, column->name);
+	for (size_t i = 0; i < described->row_count; i++)
+		if (strcmp(rows_at(described, i, 0), column->name) == 0)
+			return strcmp(rows_at(described, i, 1), column->type) == 0 ? name : arena_printf(arena, "CAST(%s AS %s)", name, column->type);
+	return strcmp(column->name, CARRIED_COLUMN) == 0 ? "FALSE" : arena_printf(arena, "CAST(NULL AS %s)", column->type);
+}
+
+/* Two numbers stand for a row while its values are at hand: `_rc_group`, equal where partition and key are, by which keys that
+ * occur twice are looked for; and `_rc_digest`, its share of the content fingerprint, which also tells exact doubles. */
+static const char *with_digests(const struct batch *batch, const char *select, const struct rows *described)
+{
+	struct arena *arena = batch->arena;
+	struct text group = text_on(arena), values = text_on(arena);
+	for (size_t i = 0; i < batch->column_count; i++) {
+		const struct batch_column *column = &batch->columns[i];
+		const char *value = stored_value(arena, column, described);
+		text_addf(&values, "%s%s", i ? ", " : "", value);
+		if (column->partition || column->key)
+			text_addf(&group, "%s%s", group.length ? ", " : "", value);
+	}
+	return arena_printf(arena, "SELECT *, hash(%s) AS _rc_group, rc_row_digest(%s) AS _rc_digest\nFROM (%s)", group.at, values.at, select);
+}
+
+recloser_status batch_digest_carried(struct batch *batch, recloser_error *error)
+{
+	struct content_schema schema = batch_content_schema(batch, NULL);
+	return engine_runf(batch->context->engine, "digest rows that were carried over", error, "UPDATE batch SET _rc_digest = %s WHERE _rc_src = -1",
+	                   content_call(batch->arena, "rc_row_digest", &schema));
 }
 
 /* What the engine says in reading, but for a lack of memory or room, is about the source: broken pages of a Parquet file, a
@@ -154,22 +201,24 @@ recloser_status batch_read(struct arena *arena, struct layout_context *context, 
 		most += layouts[i]->count + 2;
 	batch->columns = arena_array(arena, most, sizeof *batch->columns);
 	const char **selects = arena_array(arena, count, sizeof *selects);
+	struct rows *described = arena_array(arena, count, sizeof *described);
 	struct strings helpers = {0};
 	for (size_t i = 0; i < count; i++) {
-		struct rows described;
 		RC_TRY(layout_select(arena, context, layouts[i], &selects[i], error));
-		RC_TRY(engine_describe(context->engine, arena, selects[i], &described, error));
-		RC_TRY(unite(batch, layouts[i], &described, error));
-		for (size_t k = 0; i == 0 && k < described.row_count; k++)
-			if (text_starts(rows_at(&described, k, 0), "_rc_i") || strcmp(rows_at(&described, k, 0), "_rc_lookup") == 0)
-				strings_add(arena, &helpers, arena_printf(arena, "%s %s", rows_at(&described, k, 0), rows_at(&described, k, 1)));
+		RC_TRY(engine_describe(context->engine, arena, selects[i], &described[i], error));
+		RC_TRY(unite(batch, layouts[i], &described[i], error));
 	}
+	for (size_t k = 0; count && k < described[0].row_count; k++)
+		if (text_starts(rows_at(&described[0], k, 0), "_rc_i") || strcmp(rows_at(&described[0], k, 0), "_rc_lookup") == 0)
+			strings_add(arena, &helpers, arena_printf(arena, "%s %s", rows_at(&described[0], k, 0), rows_at(&described[0], k, 1)));
 	if (context->spec->disappeared.policy == POLICY_CARRY)
 		batch->columns[batch->column_count++] = (struct batch_column){.name = CARRIED_COLUMN, .type = "BOOLEAN"};
 	geometry_last(batch);
 	RC_TRY(create_table(batch, &helpers, error));
+	struct content_schema schema = batch_content_schema(batch, NULL);
+	RC_TRY(content_register_row(context->engine, arena, "rc_row_digest", &schema, error));
 	for (size_t i = 0; i < count; i++)
-		RC_TRY(fill(batch, layouts[i], selects[i], error));
+		RC_TRY(fill(batch, layouts[i], with_digests(batch, selects[i], &described[i]), error));
 	*out = batch;
 	return lookup_report(arena, context, &batch->warnings, error);
 }
@@ -213,12 +262,14 @@ static recloser_status look_at_values(struct batch *batch, recloser_error *error
 {
 	const struct strings *partition = &batch->context->spec->partition;
 	struct arena *arena = batch->arena;
-	for (size_t i = 0; i < partition->count; i++) {
-		const char *column = sql_name(arena, partition->at[i]);
+	for (size_t i = 0; i < partition->count && batch->part_count; i++) {
 		struct rows rows;
+		struct text values = text_on(arena);
+		for (size_t k = 0; k < batch->part_count; k++)
+			text_addf(&values, "%s(%s)", k ? ", " : "", sql_text(arena, batch->parts[k].values[i]));
 		RC_TRY(engine_query(batch->context->engine, arena, "compare partition values", arena_printf(arena,
-		    "SELECT string_agg(v, ', ' ORDER BY v) FROM (SELECT DISTINCT CAST(%s AS VARCHAR) AS v FROM batch)"
-		    " GROUP BY lower(nfc_normalize(v)) HAVING count(*) > 1 ORDER BY 1 LIMIT 3", column), &rows, error));
+		    "SELECT string_agg(v, ', ' ORDER BY v) FROM (SELECT DISTINCT v FROM (VALUES %s) t(v))"
+		    " GROUP BY lower(nfc_normalize(v)) HAVING count(*) > 1 ORDER BY 1 LIMIT 3", values.at), &rows, error));
 		for (size_t k = 0; k < rows.row_count; k++)
 			strings_add(arena, &batch->warnings, arena_printf(arena,
 			    "partition values of %s differ only by letter case or Unicode form: %s; they are kept apart", partition->at[i], rows_at(&rows, k, 0)));

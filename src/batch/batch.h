@@ -6,6 +6,7 @@
 #define RECLOSER_BATCH_BATCH_H
 
 #include "batch/layout.h"
+#include "engine/content.h"
 
 /* Added to the dataset by `disappeared: carry`: true in rows that the source no longer had. */
 #define CARRIED_COLUMN "carried"
@@ -62,6 +63,11 @@ recloser_status batch_resolve(struct batch *batch, recloser_error *error) RC_CHE
 
 /* Bring the rows of each of many partitions together (cluster.c): parts are selected cheaply from then on. */
 recloser_status batch_cluster(struct batch *batch, recloser_error *error) RC_CHECKED;
+
+/* The columns as the content fingerprint sees them; `crs_id` goes into its schema text and is no part of a row's digest. */
+struct content_schema batch_content_schema(const struct batch *batch, const char *crs_id);
+/* Rows that were put into the batch from a live version (_rc_src -1) get their digests. */
+recloser_status batch_digest_carried(struct batch *batch, recloser_error *error) RC_CHECKED;
 
 /* SQL: the partition path of a row, NULL when a value is missing. */
 const char *batch_path_sql(struct arena *arena, const struct strings *partition);

@@ -1,65 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One row a key. Whether a key occurs twice is decided on narrow columns; only the rows of such keys are looked at whole.
+ * One row a key. Whether a key occurs twice is decided on a number a row; only the rows of such keys are looked at, and of their
+ * values only those that decide.
  *
- * Of the rows with one key in one partition, equal ones collapse to the last of them; of the rest the latest revision wins,
- * and where revisions tie (or the spec names none) the later row of the source does. */
+ * Of the rows with one key in one partition, equal ones, by the digest of all their values, collapse to the last of them; of the
+ * rest the latest revision wins, and where revisions tie (or the spec names none) the later row of the source does. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "batch/batch.h"
 
-static const char *names(struct arena *arena, const struct strings *list, const char *prefix)
+static const char *names(struct arena *arena, const struct strings *list)
 {
 	struct text out = text_on(arena);
 	for (size_t i = 0; i < list->count; i++)
-		text_addf(&out, "%s%s%s", i ? ", " : "", prefix, sql_name(arena, list->at[i]));
+		text_addf(&out, "%s%s", i ? ", " : "", sql_name(arena, list->at[i]));
 	return out.at;
 }
 
-static const char *all_columns(const struct batch *batch)
-{
-	struct text out = text_on(batch->arena);
-	for (size_t i = 0; i < batch->column_count; i++)
-		text_addf(&out, "%sb.%s", i ? ", " : "", sql_name(batch->arena, batch->columns[i].name));
-	return out.at;
-}
-
-static const char *identity_columns(const struct batch *batch, const char *prefix)
+static const char *identity_columns(const struct batch *batch)
 {
 	const struct spec *spec = batch->context->spec;
 	struct text out = text_on(batch->arena);
 	for (size_t i = 0; i < spec->identity_count; i++) {
 		const char *name = spec->identity[i].column ? sql_name(batch->arena, spec->identity[i].column)
 		                                            : arena_printf(batch->arena, "_rc_i%zu", i);
-		text_addf(&out, "%s%s%s", i ? ", " : "", prefix, name);
+		text_addf(&out, "%s%s", i ? ", " : "", name);
 	}
 	return out.at;
 }
 
 /* The group of a row: partition and key. */
-static const char *group_columns(const struct batch *batch, const char *prefix)
+static const char *group_columns(const struct batch *batch)
 {
 	const struct spec *spec = batch->context->spec;
 	const char *key = sql_name(batch->arena, spec->key_column);
 	if (spec->partition.count == 0 || batch->part_count <= 1)
-		return arena_printf(batch->arena, "%s%s", prefix, key);
-	return arena_printf(batch->arena, "%s, %s%s", names(batch->arena, &spec->partition, prefix), prefix, key);
+		return key;
+	return arena_printf(batch->arena, "%s, %s", names(batch->arena, &spec->partition), key);
 }
 
-static recloser_status find_doubles(struct batch *batch, uint64_t *groups, recloser_error *error)
+/* The rows of keys that occur twice, in the columns that decide, as the table rc_double. The narrow numbers are grouped; the
+ * text of a key is looked at only where they are equal. */
+static recloser_status find_doubles(struct batch *batch, uint64_t *rows_found, recloser_error *error)
 {
+	const struct spec *spec = batch->context->spec;
+	struct arena *arena = batch->arena;
+	struct strings columns = {0};
+	for (size_t i = 0; i < spec->partition.count; i++)
+		strings_add(arena, &columns, spec->partition.at[i]);
+	strings_add(arena, &columns, spec->key_column);
+	if (spec->revision && !strings_has(&columns, spec->revision))
+		strings_add(arena, &columns, spec->revision);
+	struct text list = text_on(arena);
+	text_add(&list, names(arena, &columns));
+	for (size_t i = 0; i < spec->identity_count; i++) {
+		const char *column = spec->identity[i].column;
+		if (!column)
+			text_addf(&list, ", _rc_i%zu", i);
+		else if (!strings_has(&columns, column))
+			text_addf(&list, ", %s", sql_name(arena, column));
+	}
 	struct rows rows;
-	const char *group = group_columns(batch, "");
 	RC_TRY(engine_runf(batch->context->engine, "look for keys that occur twice", error,
-	    "CREATE TEMP TABLE rc_double AS SELECT %s FROM batch GROUP BY ALL HAVING count(*) > 1", group));
-	RC_TRY(engine_query(batch->context->engine, batch->arena, "count keys that occur twice", "SELECT count(*) FROM rc_double", &rows, error));
-	*groups = (uint64_t)rows_int(&rows, 0, 0);
+	    "CREATE TEMP TABLE rc_double AS SELECT _rc_src, _rc_row, _rc_digest, %s FROM batch"
+	    " SEMI JOIN (SELECT _rc_group FROM batch GROUP BY _rc_group HAVING count(*) > 1) d USING (_rc_group)"
+	    " QUALIFY count(*) OVER (PARTITION BY %s) > 1", list.at, group_columns(batch)));
+	RC_TRY(engine_query(batch->context->engine, arena, "count keys that occur twice", "SELECT count(*) FROM rc_double", &rows, error));
+	*rows_found = (uint64_t)rows_int(&rows, 0, 0);
 	return RECLOSER_OK;
-}
-
-static const char *using_group(const struct batch *batch)
-{
-	return arena_printf(batch->arena, "JOIN rc_double d USING (%s)", group_columns(batch, ""));
 }
 
 static recloser_status refuse_collisions(struct batch *batch, recloser_error *error)
@@ -69,10 +77,11 @@ static recloser_status refuse_collisions(struct batch *batch, recloser_error *er
 		return RECLOSER_OK;
 	struct arena *arena = batch->arena;
 	struct rows rows;
+	const char *key = sql_name(arena, spec->key_column), *identity = identity_columns(batch);
 	RC_TRY(engine_query(batch->context->engine, arena, "look for two identities with one key", arena_printf(arena,
-	    "SELECT %s, string_agg(DISTINCT CAST(row(%s) AS VARCHAR), ' and '), string_agg(DISTINCT CAST(_rc_row AS VARCHAR), ', ') FROM batch %s"
-	    " GROUP BY ALL HAVING count(DISTINCT row(%s)) > 1 LIMIT 1",
-	    sql_name(arena, spec->key_column), identity_columns(batch, ""), using_group(batch), identity_columns(batch, "")), &rows, error));
+	    "SELECT _rc_k, string_agg(DISTINCT CAST(row(%s) AS VARCHAR), ' and '), string_agg(DISTINCT CAST(_rc_row AS VARCHAR), ', ') FROM rc_double"
+	    " JOIN (SELECT min(_rc_k) AS _rc_k FROM (SELECT _rc_k FROM (SELECT DISTINCT %s AS _rc_k, row(%s) FROM rc_double) GROUP BY 1"
+	    " HAVING count(*) > 1)) ON %s = _rc_k GROUP BY 1", identity, key, identity, key), &rows, error));
 	if (rows.row_count == 0)
 		return RECLOSER_OK;
 	error_set(error, RECLOSER_REFUSED, "batch.collision", "two identities give one key: %s", rows_at(&rows, 0, 1));
@@ -94,9 +103,9 @@ static recloser_status refuse_unordered(struct batch *batch, recloser_error *err
 		return RECLOSER_OK;
 	RC_TRY(engine_query(batch->context->engine, arena, "look whether revisions have an order", arena_printf(arena,
 	    "SELECT first(v ORDER BY iso, n, v), bool_and(iso) FROM (SELECT b.%s AS v, min(_rc_row) AS n,"
-	    " regexp_full_match(v, '[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?)?') AS iso FROM batch b %s GROUP BY 1)"
+	    " regexp_full_match(v, '[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?)?') AS iso FROM rc_double b GROUP BY 1)"
 	    " WHERE v IS NOT NULL HAVING NOT bool_and(iso) OR count(DISTINCT substr(v, 11, 1)) FILTER (WHERE length(v) > 10) > 1",
-	    sql_name(arena, name), using_group(batch)), &rows, error));
+	    sql_name(arena, name)), &rows, error));
 	if (rows.row_count == 0)
 		return RECLOSER_OK;
 	error_set(error, RECLOSER_REFUSED, "batch.revision", "keys occur more than once, and %s can't say which row is later: it is text that is not %s",
@@ -107,17 +116,14 @@ static recloser_status refuse_unordered(struct batch *batch, recloser_error *err
 
 static recloser_status rank_rows(struct batch *batch, recloser_error *error)
 {
-	const struct spec *spec = batch->context->spec;
-	struct arena *arena = batch->arena;
-	const char *group = group_columns(batch, "b."), *later = "b._rc_src DESC, b._rc_row DESC";
-	const char *revision = spec->revision ? arena_printf(arena, "b.%s", sql_name(arena, spec->revision)) : "NULL";
+	const char *revision = batch->context->spec->revision, *group = group_columns(batch), *later = "_rc_src DESC, _rc_row DESC";
 	return engine_runf(batch->context->engine, "rank revisions", error,
 	    "CREATE TEMP TABLE rc_rank AS\n"
-	    "WITH copies AS (SELECT b.*, %s AS _rc_rev, row_number() OVER (PARTITION BY %s ORDER BY %s) AS _rc_copy FROM batch b %s)\n"
-	    "SELECT b._rc_src, b._rc_row, %s, b._rc_copy, b._rc_rev, CASE WHEN b._rc_copy > 1 THEN NULL ELSE\n"
-	    "       row_number() OVER (PARTITION BY %s, b._rc_copy > 1 ORDER BY b._rc_rev DESC NULLS LAST, %s) END AS _rc_rank\n"
-	    "FROM copies b",
-	    revision, all_columns(batch), later, using_group(batch), group, group, later);
+	    "WITH copies AS (SELECT *, %s AS _rc_rev, row_number() OVER (PARTITION BY %s, _rc_digest ORDER BY %s) AS _rc_copy FROM rc_double)\n"
+	    "SELECT *, CASE WHEN _rc_copy > 1 THEN NULL ELSE\n"
+	    "       row_number() OVER (PARTITION BY %s, _rc_copy > 1 ORDER BY _rc_rev DESC NULLS LAST, %s) END AS _rc_rank\n"
+	    "FROM copies",
+	    revision ? sql_name(batch->arena, revision) : "NULL", group, later, group, later);
 }
 
 static recloser_status refuse_ties(struct batch *batch, const char *tied, recloser_error *error)
@@ -125,10 +131,10 @@ static recloser_status refuse_ties(struct batch *batch, const char *tied, reclos
 	const struct spec *spec = batch->context->spec;
 	struct arena *arena = batch->arena;
 	struct rows rows;
-	const char *identity = identity_columns(batch, "");
+	const char *identity = identity_columns(batch);
 	RC_TRY(engine_query(batch->context->engine, arena, "list ties", arena_printf(arena,
-	    "SELECT %s, count(*), array_to_string(list_sort(list(_rc_row))[:10], ', ') FROM batch JOIN (%s) USING (%s) GROUP BY ALL ORDER BY min(_rc_src), min(_rc_row) LIMIT 3",
-	    identity, tied, group_columns(batch, "")), &rows, error));
+	    "SELECT %s, count(*), array_to_string(list_sort(list(_rc_row))[:10], ', ') FROM rc_double JOIN (%s) USING (%s) GROUP BY ALL ORDER BY min(_rc_src), min(_rc_row) LIMIT 3",
+	    identity, tied, group_columns(batch)), &rows, error));
 	struct text list = text_on(arena);
 	for (size_t r = 0; r < rows.row_count; r++) {
 		text_add(&list, r ? "; " : "");
@@ -147,7 +153,7 @@ static recloser_status count_ties(struct batch *batch, recloser_error *error)
 {
 	const struct spec *spec = batch->context->spec;
 	struct arena *arena = batch->arena;
-	const char *group = group_columns(batch, "");
+	const char *group = group_columns(batch);
 	const char *tied = arena_printf(arena,
 	    "SELECT %s FROM rc_rank WHERE _rc_rank <= 2 GROUP BY %s HAVING count(*) = 2 AND %s",
 	    group, group, spec->revision ? "(count(_rc_rev) = 0 OR (count(_rc_rev) = 2 AND min(_rc_rev) = max(_rc_rev)))" : "TRUE");
@@ -222,9 +228,9 @@ static recloser_status note_wanderers(struct batch *batch, recloser_error *error
 
 recloser_status batch_resolve(struct batch *batch, recloser_error *error)
 {
-	uint64_t groups;
-	RC_TRY(find_doubles(batch, &groups, error));
-	if (groups > 0) {
+	uint64_t doubles;
+	RC_TRY(find_doubles(batch, &doubles, error));
+	if (doubles > 0) {
 		RC_TRY(refuse_collisions(batch, error));
 		RC_TRY(refuse_unordered(batch, error));
 		RC_TRY(rank_rows(batch, error));

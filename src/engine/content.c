@@ -71,23 +71,66 @@ static recloser_status read_types(struct engine *engine, struct arena *arena, co
 	return RECLOSER_OK;
 }
 
-static recloser_status add_function(struct engine *engine, const char *name, const struct content_schema *schema,
-									duckdb_logical_type *types, struct content_plan *plan, recloser_error *error)
+/* What a name is registered as. */
+enum form { FORM_PASS, FORM_ROW, FORM_SUM };
+
+static bool add_row(struct engine *engine, const char *name, const struct content_schema *schema, duckdb_logical_type *types,
+					struct content_plan *plan)
+{
+	duckdb_scalar_function function = duckdb_create_scalar_function();
+	duckdb_logical_type digest = duckdb_create_logical_type(DUCKDB_TYPE_UHUGEINT),
+						any = duckdb_create_logical_type(DUCKDB_TYPE_ANY);
+	duckdb_scalar_function_set_name(function, name);
+	for (size_t i = 0; i < schema->count; i++)
+		duckdb_scalar_function_add_parameter(function, is_geometry_type(schema->columns[i].type) ? any : types[i]);
+	duckdb_scalar_function_set_return_type(function, digest);
+	content_row_function(function);
+	duckdb_scalar_function_set_extra_info(function, plan, content_plan_free);
+	duckdb_state state = duckdb_register_scalar_function(engine->connection, function);
+	duckdb_destroy_scalar_function(&function);
+	duckdb_destroy_logical_type(&digest);
+	duckdb_destroy_logical_type(&any);
+	return state == DuckDBSuccess;
+}
+
+static void add_parameters(duckdb_aggregate_function function, const struct content_schema *schema, duckdb_logical_type *types,
+						   const struct content_plan *plan)
+{
+	duckdb_logical_type any = duckdb_create_logical_type(DUCKDB_TYPE_ANY),
+						digest = duckdb_create_logical_type(DUCKDB_TYPE_UHUGEINT);
+	if (plan->digested)
+		duckdb_aggregate_function_add_parameter(function, digest);
+	for (size_t i = 0; i < schema->count; i++)
+		if (!plan->digested || schema->columns[i].is_geometry)
+			duckdb_aggregate_function_add_parameter(function, is_geometry_type(schema->columns[i].type) ? any : types[i]);
+	duckdb_destroy_logical_type(&any);
+	duckdb_destroy_logical_type(&digest);
+}
+
+static bool add_aggregate(struct engine *engine, const char *name, const struct content_schema *schema,
+						  duckdb_logical_type *types, struct content_plan *plan)
 {
 	duckdb_aggregate_function function = duckdb_create_aggregate_function();
-	duckdb_logical_type text = duckdb_create_logical_type(DUCKDB_TYPE_VARCHAR),
-						any = duckdb_create_logical_type(DUCKDB_TYPE_ANY);
+	duckdb_logical_type text = duckdb_create_logical_type(DUCKDB_TYPE_VARCHAR);
 	duckdb_aggregate_function_set_name(function, name);
-	for (size_t i = 0; i < schema->count; i++)
-		duckdb_aggregate_function_add_parameter(function, is_geometry_type(schema->columns[i].type) ? any : types[i]);
+	add_parameters(function, schema, types, plan);
 	duckdb_aggregate_function_set_return_type(function, text);
 	content_pass_functions(function);
 	duckdb_aggregate_function_set_extra_info(function, plan, content_plan_free);
 	duckdb_state state = duckdb_register_aggregate_function(engine->connection, function);
 	duckdb_destroy_aggregate_function(&function);
 	duckdb_destroy_logical_type(&text);
-	duckdb_destroy_logical_type(&any);
-	if (state == DuckDBError)
+	return state == DuckDBSuccess;
+}
+
+static recloser_status add_function(struct engine *engine, const char *name, enum form form,
+									const struct content_schema *schema, duckdb_logical_type *types,
+									struct content_plan *plan, recloser_error *error)
+{
+	plan->digested = form == FORM_SUM;
+	bool added = form == FORM_ROW ? add_row(engine, name, schema, types, plan)
+								  : add_aggregate(engine, name, schema, types, plan);
+	if (!added)
 		return error_set(error, RECLOSER_IO, "engine.content", "could not add the content pass %s to the engine", name);
 	return RECLOSER_OK;
 }
@@ -151,7 +194,7 @@ static void free_held(void *pointer)
 		content_plan_free(*held);
 }
 
-static recloser_status register_plan(struct engine *engine, struct arena *scratch, const char *name,
+static recloser_status register_plan(struct engine *engine, struct arena *scratch, const char *name, enum form form,
 									 const struct content_schema *schema, recloser_error *error)
 {
 	struct content_plan **held = arena_alloc(scratch, sizeof(struct content_plan *));
@@ -166,7 +209,7 @@ static recloser_status register_plan(struct engine *engine, struct arena *scratc
 	if (!plan->schema_text)
 		arena_out_of_memory(scratch);
 	*held = NULL;
-	return add_function(engine, name, schema, types, plan, error);
+	return add_function(engine, name, form, schema, types, plan, error);
 }
 
 static void done_adding(void *pointer)
@@ -176,8 +219,8 @@ static void done_adding(void *pointer)
 }
 
 /* Workers over several connections come with the same schema at once: the second one must find what the first has added. */
-recloser_status content_register(struct engine *engine, struct arena *arena, const char *name,
-								 const struct content_schema *schema, recloser_error *error)
+static recloser_status register_as(struct engine *engine, struct arena *arena, const char *name, enum form form,
+								   const struct content_schema *schema, recloser_error *error)
 {
 	struct arena *scratch = arena_new(arena);
 	pthread_mutex_lock(&engine->shared->adding);
@@ -186,12 +229,30 @@ recloser_status content_register(struct engine *engine, struct arena *arena, con
 	bool known = false;
 	recloser_status status = look_up(engine->shared, name, text, &known, error);
 	if (status == RECLOSER_OK && !known) {
-		status = register_plan(engine, scratch, name, schema, error);
+		status = register_plan(engine, scratch, name, form, schema, error);
 		if (status == RECLOSER_OK)
 			status = remember(engine->shared, name, text, error);
 	}
 	arena_free(scratch);
 	return status;
+}
+
+recloser_status content_register(struct engine *engine, struct arena *arena, const char *name,
+								 const struct content_schema *schema, recloser_error *error)
+{
+	return register_as(engine, arena, name, FORM_PASS, schema, error);
+}
+
+recloser_status content_register_row(struct engine *engine, struct arena *arena, const char *name,
+									 const struct content_schema *schema, recloser_error *error)
+{
+	return register_as(engine, arena, name, FORM_ROW, schema, error);
+}
+
+recloser_status content_register_sum(struct engine *engine, struct arena *arena, const char *name,
+									 const struct content_schema *schema, recloser_error *error)
+{
+	return register_as(engine, arena, name, FORM_SUM, schema, error);
 }
 
 const char *content_call(struct arena *arena, const char *name, const struct content_schema *schema)

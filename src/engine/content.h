@@ -40,7 +40,14 @@ struct content {
  * RECLOSER_USAGE with the column's name when a type has no canonical form (INTERVAL, BIT, TIMETZ, HUGEINT, UNION). */
 recloser_status content_register(struct engine *engine, struct arena *arena, const char *name,
 								 const struct content_schema *schema, recloser_error *error) RC_CHECKED;
-/* The call: name("a", "b", ...). */
+/* The same in two steps, for rows that are looked at more than once. The function `name` gives the digest of a row as UHUGEINT,
+ * from one argument a column; the aggregate `name` of content_register_sum adds digests up, and takes the geometry beside them
+ * where the schema has one: sum(digest) or sum(digest, geometry). It gives back what content_register's does, but for the keys. */
+recloser_status content_register_row(struct engine *engine, struct arena *arena, const char *name,
+									 const struct content_schema *schema, recloser_error *error) RC_CHECKED;
+recloser_status content_register_sum(struct engine *engine, struct arena *arena, const char *name,
+									 const struct content_schema *schema, recloser_error *error) RC_CHECKED;
+/* The call of what takes columns: name("a", "b", ...). */
 const char *content_call(struct arena *arena, const char *name, const struct content_schema *schema);
 /* Read what the aggregate returned; no rows have a fingerprint too. NULL (no group at all) gives zeros and "". */
 recloser_status content_read(struct arena *arena, const struct content_schema *schema, const char *returned,

@@ -159,6 +159,19 @@ static bool fixed_size(duckdb_type id)
 	}
 }
 
+/* Where the columns' cells are. Beside digests only the geometry is looked at. */
+static void look_at_vectors(struct pass *pass, duckdb_data_chunk input)
+{
+	const struct content_plan *plan = pass->plan;
+	for (size_t c = 0; c < plan->column_count; c++) {
+		struct content_vector *next = pass->vectors + plan->nodes[c];
+		if (!plan->digested)
+			content_vectors(&plan->types[c], duckdb_data_chunk_get_vector(input, c), &next);
+		else if ((ptrdiff_t)c == plan->geometry)
+			content_vectors(&plan->types[c], duckdb_data_chunk_get_vector(input, 1), &next);
+	}
+}
+
 static bool make_room(struct pass *pass, idx_t from, idx_t to)
 {
 	size_t need = 1;
@@ -181,28 +194,47 @@ static bool make_room(struct pass *pass, idx_t from, idx_t to)
 	return pass->buffer != NULL;
 }
 
-static bool hash_rows(struct pass *pass, idx_t count, duckdb_aggregate_state *states)
+/* The digests of at most BATCH rows. */
+static bool digest_rows(struct pass *pass, idx_t from, idx_t to, XXH128_hash_t *out)
 {
 	const struct content_plan *plan = pass->plan;
-	for (idx_t from = 0; from < count; from += BATCH) {
-		idx_t to = from + BATCH < count ? from + BATCH : count;
-		size_t ends[BATCH];
-		if (!make_room(pass, from, to))
-			return false;
-		uint8_t *at = pass->buffer;
-		for (idx_t row = from; row < to; row++) {
-			for (size_t k = 0; k < plan->hashed_count; k++)
-				at = content_put(&plan->types[plan->hashed[k]], &pass->vectors[plan->nodes[plan->hashed[k]]], row, at);
-			ends[row - from] = (size_t)(at - pass->buffer);
-		}
-		size_t begin = 0;
-		for (idx_t row = from; row < to; row++) {
-			size_t end = ends[row - from];
-			add_digest(*found_of(states[row]), XXH3_128bits(pass->buffer + begin, end - begin));
-			begin = end;
-		}
+	size_t ends[BATCH];
+	if (!make_room(pass, from, to))
+		return false;
+	uint8_t *at = pass->buffer;
+	for (idx_t row = from; row < to; row++) {
+		for (size_t k = 0; k < plan->hashed_count; k++)
+			at = content_put(&plan->types[plan->hashed[k]], &pass->vectors[plan->nodes[plan->hashed[k]]], row, at);
+		ends[row - from] = (size_t)(at - pass->buffer);
+	}
+	size_t begin = 0;
+	for (idx_t row = from; row < to; row++) {
+		size_t end = ends[row - from];
+		out[row - from] = XXH3_128bits(pass->buffer + begin, end - begin);
+		begin = end;
 	}
 	return true;
+}
+
+static bool hash_rows(struct pass *pass, idx_t count, duckdb_aggregate_state *states)
+{
+	XXH128_hash_t digests[BATCH];
+	for (idx_t from = 0; from < count; from += BATCH) {
+		idx_t to = from + BATCH < count ? from + BATCH : count;
+		if (!digest_rows(pass, from, to, digests))
+			return false;
+		for (idx_t row = from; row < to; row++)
+			add_digest(*found_of(states[row]), digests[row - from]);
+	}
+	return true;
+}
+
+/* Of rows whose digests were made before. */
+static void add_digests(duckdb_vector vector, idx_t count, duckdb_aggregate_state *states)
+{
+	const duckdb_uhugeint *digests = duckdb_vector_get_data(vector);
+	for (idx_t row = 0; row < count; row++)
+		add_digest(*found_of(states[row]), (XXH128_hash_t){.low64 = digests[row].lower, .high64 = digests[row].upper});
 }
 
 /* The key is compared by a digest of its canonical bytes, of which text is the plain case. */
@@ -270,12 +302,13 @@ static void state_update(duckdb_function_info info, duckdb_data_chunk input, duc
 	struct pass pass = {.plan = plan, .vectors = malloc((plan->node_count + 1) * sizeof *pass.vectors)};
 	bool good = pass.vectors && ready_states(plan, count, states);
 	if (good) {
-		struct content_vector *next = pass.vectors;
-		for (size_t c = 0; c < plan->column_count; c++)
-			content_vectors(&plan->types[c], duckdb_data_chunk_get_vector(input, c), &next);
-		good = hash_rows(&pass, count, states);
+		look_at_vectors(&pass, input);
+		if (plan->digested)
+			add_digests(duckdb_data_chunk_get_vector(input, 0), count, states);
+		else
+			good = hash_rows(&pass, count, states);
 	}
-	if (good && plan->key >= 0)
+	if (good && plan->key >= 0 && !plan->digested)
 		good = collect_keys(&pass, count, states);
 	if (good && plan->geometry >= 0)
 		look_at_geometry(&pass, count, states);
@@ -385,4 +418,34 @@ void content_pass_functions(duckdb_aggregate_function function)
 	duckdb_aggregate_function_set_special_handling(function);
 	duckdb_aggregate_function_set_functions(function, state_size, state_init, state_update, state_combine, state_finalize);
 	duckdb_aggregate_function_set_destructor(function, state_destroy);
+}
+
+/* ---- the digests by themselves ---- */
+
+static void make_digests(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
+{
+	const struct content_plan *plan = duckdb_scalar_function_get_extra_info(info);
+	duckdb_uhugeint *to = duckdb_vector_get_data(output);
+	idx_t count = duckdb_data_chunk_get_size(input);
+	struct pass pass = {.plan = plan, .vectors = malloc((plan->node_count + 1) * sizeof *pass.vectors)};
+	bool good = pass.vectors != NULL;
+	if (good)
+		look_at_vectors(&pass, input);
+	for (idx_t from = 0; good && from < count; from += BATCH) {
+		XXH128_hash_t digests[BATCH];
+		idx_t end = from + BATCH < count ? from + BATCH : count;
+		good = digest_rows(&pass, from, end, digests);
+		for (idx_t row = from; good && row < end; row++)
+			to[row] = (duckdb_uhugeint){.lower = digests[row - from].low64, .upper = digests[row - from].high64};
+	}
+	if (!good)
+		duckdb_scalar_function_set_error(info, "out of memory");
+	free(pass.vectors);
+	free(pass.buffer);
+}
+
+void content_row_function(duckdb_scalar_function function)
+{
+	duckdb_scalar_function_set_special_handling(function);
+	duckdb_scalar_function_set_function(function, make_digests);
 }

@@ -15,6 +15,7 @@ struct content_plan {
 	size_t *nodes;           /* where each column's vectors begin */
 	size_t *hashed;          /* the fingerprint's columns in byte order of their names */
 	ptrdiff_t key, geometry; /* -1: none */
+	bool digested;           /* the aggregate takes the rows' digests, and the geometry if there is one, instead of the columns */
 	char *schema_text;
 	pthread_mutex_t lock; /* over the list */
 	struct found *all;    /* every state that is not given back yet */
@@ -25,6 +26,8 @@ void content_plan_free(void *plan);
 
 /* The aggregate's functions; its extra information is the plan. */
 void content_pass_functions(duckdb_aggregate_function function);
+/* The function that gives a row's digest; its extra information is a plan too. */
+void content_row_function(duckdb_scalar_function function);
 
 /* The parts of what the aggregate returns: the fingerprint's 64 digits, then these numbers in hexadecimal, blanks between.
  */

@@ -48,15 +48,32 @@ static inline void result_null(duckdb_vector output, idx_t row)
 	duckdb_validity_set_row_invalid(duckdb_vector_get_validity(output), row);
 }
 
+/* The same for functions that give a null in nearly every row: the bits are asked for once a chunk. */
+static inline uint64_t *result_validity(duckdb_vector output)
+{
+	duckdb_vector_ensure_validity_writable(output);
+	return duckdb_vector_get_validity(output);
+}
+
+static inline void set_null(uint64_t *validity, idx_t row)
+{
+	validity[row >> 6] &= ~(UINT64_C(1) << (row & 63));
+}
+
 static inline void result_bytes(duckdb_vector output, idx_t row, const void *bytes, size_t count)
 {
 	duckdb_unsafe_vector_assign_string_element_len(output, row, bytes, count);
 }
 
+static inline void result_text(duckdb_vector output, idx_t row, const char *text)
+{
+	result_bytes(output, row, text, strlen(text));
+}
+
 static inline void result_text_or_null(duckdb_vector output, idx_t row, const char *text)
 {
 	if (text)
-		result_bytes(output, row, text, strlen(text));
+		result_text(output, row, text);
 	else
 		result_null(output, row);
 }

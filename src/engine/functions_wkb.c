@@ -16,14 +16,27 @@ static bool extent_of(const struct argument *argument, idx_t row, struct wkb_fac
 	return bytes && wkb_walk(bytes, count, facts) == WKB_SOUND && facts->any;
 }
 
-/* The four numbers from argument 1 on; false when one is null. */
-static bool numbers_of(duckdb_data_chunk input, idx_t first, idx_t row, int count, double *out)
+/* Numbers that stand in neighbouring arguments: looked up once a chunk. */
+struct numbers {
+	struct argument at[4];
+	int count;
+};
+
+static struct numbers numbers_from(duckdb_data_chunk input, idx_t first, int count)
 {
-	for (int i = 0; i < count; i++) {
-		struct argument argument = argument_at(input, first + (idx_t)i);
-		if (!valid_at(argument.validity, row))
+	struct numbers numbers = {.count = count};
+	for (int i = 0; i < count; i++)
+		numbers.at[i] = argument_at(input, first + (idx_t)i);
+	return numbers;
+}
+
+/* Those of a row; false when one is null. */
+static inline bool numbers_of(const struct numbers *numbers, idx_t row, double *out)
+{
+	for (int i = 0; i < numbers->count; i++) {
+		if (!valid_at(numbers->at[i].validity, row))
 			return false;
-		out[i] = ((double *)argument.data)[row];
+		out[i] = ((double *)numbers->at[i].data)[row];
 	}
 	return true;
 }
@@ -33,10 +46,11 @@ static bool numbers_of(duckdb_data_chunk input, idx_t first, idx_t row, int coun
 static void make_point(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
 {
 	(void)info;
+	struct numbers numbers = numbers_from(input, 0, 2);
 	for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); row++) {
 		double at[2];
 		uint8_t bytes[WKB_POINT_BYTES];
-		if (!numbers_of(input, 0, row, 2, at)) {
+		if (!numbers_of(&numbers, row, at)) {
 			result_null(output, row);
 			continue;
 		}
@@ -48,10 +62,11 @@ static void make_point(duckdb_function_info info, duckdb_data_chunk input, duckd
 static void make_segment(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
 {
 	(void)info;
+	struct numbers numbers = numbers_from(input, 0, 4);
 	for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); row++) {
 		double at[4];
 		uint8_t bytes[WKB_SEGMENT_BYTES];
-		if (!numbers_of(input, 0, row, 4, at)) {
+		if (!numbers_of(&numbers, row, at)) {
 			result_null(output, row);
 			continue;
 		}
@@ -129,12 +144,16 @@ static void tell_fault(duckdb_function_info info, duckdb_data_chunk input, duckd
 {
 	(void)info;
 	struct argument geometry = argument_at(input, 0);
+	uint64_t *validity = result_validity(output);
 	for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); row++) {
 		size_t count;
 		const char *bytes = argument_bytes(&geometry, row, &count);
 		struct wkb_facts facts = {0};
 		enum wkb_fault fault = bytes ? wkb_walk(bytes, count, &facts) : WKB_SOUND;
-		result_text_or_null(output, row, fault == WKB_SOUND ? NULL : wkb_fault_text(fault));
+		if (fault == WKB_SOUND)
+			set_null(validity, row);
+		else
+			result_text(output, row, wkb_fault_text(fault));
 	}
 }
 
@@ -150,44 +169,56 @@ static void outside_text(const char *axis, double value, double low, double high
 	snprintf(out, size, "%s %s is outside %s to %s", axis, numbers[0], numbers[1], numbers[2]);
 }
 
-static void tell_outside(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
-{
-	(void)info;
-	struct argument geometry = argument_at(input, 0);
-	for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); row++) {
-		struct wkb_facts facts;
-		double bounds[4];
-		char text[160] = "";
-		if (numbers_of(input, 1, row, 4, bounds) && extent_of(&geometry, row, &facts)) {
-			bool degrees = bounds[0] == -180 && bounds[2] == 180;
-			const char *const axes[2] = {degrees ? "longitude" : "x", degrees ? "latitude" : "y"};
-			for (int axis = 0; axis < 2 && !*text; axis++) {
-				if (facts.minimum[axis] < bounds[axis] - SLACK)
-					outside_text(axes[axis], facts.minimum[axis], bounds[axis], bounds[axis + 2], text, sizeof text);
-				else if (facts.maximum[axis] > bounds[axis + 2] + SLACK)
-					outside_text(axes[axis], facts.maximum[axis], bounds[axis], bounds[axis + 2], text, sizeof text);
-			}
-		}
-		result_text_or_null(output, row, *text ? text : NULL);
-	}
-}
-
 static bool within(const double minimum[2], const double maximum[2], const double bounds[4])
 {
 	return minimum[0] >= bounds[0] - SLACK && minimum[1] >= bounds[1] - SLACK && maximum[0] <= bounds[2] + SLACK &&
 		   maximum[1] <= bounds[3] + SLACK;
 }
 
+/* Of the axis that is the first to be outside. */
+static void say_outside(const struct wkb_facts *facts, const double bounds[4], char *out, size_t size)
+{
+	bool degrees = bounds[0] == -180 && bounds[2] == 180;
+	const char *const axes[2] = {degrees ? "longitude" : "x", degrees ? "latitude" : "y"};
+	for (int axis = 0; axis < 2; axis++) {
+		bool below = facts->minimum[axis] < bounds[axis] - SLACK;
+		if (!below && !(facts->maximum[axis] > bounds[axis + 2] + SLACK))
+			continue;
+		outside_text(axes[axis], below ? facts->minimum[axis] : facts->maximum[axis], bounds[axis], bounds[axis + 2], out, size);
+		return;
+	}
+}
+
+static void tell_outside(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
+{
+	(void)info;
+	struct argument geometry = argument_at(input, 0);
+	struct numbers numbers = numbers_from(input, 1, 4);
+	uint64_t *validity = result_validity(output);
+	for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); row++) {
+		struct wkb_facts facts;
+		double bounds[4];
+		char text[160];
+		if (!numbers_of(&numbers, row, bounds) || !extent_of(&geometry, row, &facts) || within(facts.minimum, facts.maximum, bounds)) {
+			set_null(validity, row);
+			continue;
+		}
+		say_outside(&facts, bounds, text, sizeof text);
+		result_text(output, row, text);
+	}
+}
+
 static void tell_swapped(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
 {
 	(void)info;
 	struct argument geometry = argument_at(input, 0);
+	struct numbers numbers = numbers_from(input, 1, 4);
 	bool *to = duckdb_vector_get_data(output);
 	for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); row++) {
 		struct wkb_facts facts;
 		double bounds[4];
 		to[row] = false;
-		if (!numbers_of(input, 1, row, 4, bounds) || !extent_of(&geometry, row, &facts))
+		if (!numbers_of(&numbers, row, bounds) || !extent_of(&geometry, row, &facts))
 			continue;
 		const double minimum[2] = {facts.minimum[1], facts.minimum[0]}, maximum[2] = {facts.maximum[1], facts.maximum[0]};
 		to[row] = !within(facts.minimum, facts.maximum, bounds) && within(minimum, maximum, bounds);
@@ -275,11 +306,12 @@ static void tell_hilbert(duckdb_function_info info, duckdb_data_chunk input, duc
 {
 	(void)info;
 	struct argument geometry = argument_at(input, 0);
+	struct numbers numbers = numbers_from(input, 1, 4);
 	uint64_t *to = duckdb_vector_get_data(output);
 	for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); row++) {
 		struct wkb_facts facts;
 		double extent[4];
-		if (numbers_of(input, 1, row, 4, extent) && extent_of(&geometry, row, &facts))
+		if (numbers_of(&numbers, row, extent) && extent_of(&geometry, row, &facts))
 			to[row] = wkb_hilbert(&facts, extent);
 		else
 			result_null(output, row);

@@ -16,7 +16,8 @@ struct part_format {
 	const struct spec *spec;
 	struct batch *batch;
 	struct crs crs;             /* the dataset's */
-	bool covering;              /* a bbox column is written */
+	int pinned;                 /* what the dataset has of a covering: 0, 1, or -1 */
+	bool covering;              /* a bbox column is written; known after the content pass */
 	const char *geo_extra;      /* JSON members to keep from the source (edges, orientation, epoch), or NULL */
 	struct content_schema schema; /* of the batch's stored columns, in file order */
 	struct strings in_file;     /* partition columns that stand in the file too */
@@ -34,7 +35,8 @@ struct part {
 
 /* Decide what is in the files; make the content aggregate. `covering` is what the dataset has pinned, or -1. */
 recloser_status part_format_make(struct batch *batch, int covering, struct part_format *out, recloser_error *error) RC_CHECKED;
-/* The content of every part in one pass over the batch. `parts` has batch->part_count elements. */
+/* The content of every part, from the digests that its rows got when they were read; and whether there is a covering.
+ * `parts` has batch->part_count elements. */
 recloser_status parts_content(struct part_format *format, struct part *parts, recloser_error *error) RC_CHECKED;
 /* Write one part to `file`, sorted, with its footer. Not synced here. Several parts may be written at once, each over a
  * connection and with an arena of its own. */

@@ -28,34 +28,19 @@ static void choose_copies(struct part_format *format)
 	}
 }
 
-static recloser_status only_points(struct part_format *format, bool *out, recloser_error *error)
+/* For points in identity order the box costs a third more bytes and prunes nothing. */
+static void choose_covering(struct part_format *format, uint32_t types)
 {
-	struct rows rows;
-	const char *geometry = sql_name(format->batch->arena, format->spec->geometry.column);
-	RC_TRY(engine_query(format->engine, format->batch->arena, "look at geometry types", arena_printf(format->batch->arena,
-	    "SELECT count(*) FROM batch WHERE %s IS NOT NULL AND NOT starts_with(rc_wkb_type(%s), 'Point')", geometry, geometry), &rows, error));
-	*out = rows_int(&rows, 0, 0) == 0;
-	return RECLOSER_OK;
-}
-
-static recloser_status choose_covering(struct part_format *format, int pinned, recloser_error *error)
-{
+	const uint32_t points = 0x01010101; /* Point in each of the four dimension classes (wkb.h) */
 	const struct spec *spec = format->spec;
 	if (!format->batch->has_geometry)
-		return RECLOSER_OK;
-	if (spec->geometry.covering != COVERING_AUTO) {
+		format->covering = false;
+	else if (spec->geometry.covering != COVERING_AUTO)
 		format->covering = spec->geometry.covering == COVERING_ON;
-		return RECLOSER_OK;
-	}
-	if (pinned >= 0) {
-		format->covering = pinned;
-		return RECLOSER_OK;
-	}
-	/* For points in identity order the box costs a third more bytes and prunes nothing. */
-	bool points;
-	RC_TRY(only_points(format, &points, error));
-	format->covering = !points || spec->order == ORDER_HILBERT;
-	return RECLOSER_OK;
+	else if (format->pinned >= 0)
+		format->covering = format->pinned;
+	else
+		format->covering = (types & ~points) || spec->order == ORDER_HILBERT;
 }
 
 static const char *crs_class(struct arena *arena, const struct crs *crs)
@@ -82,33 +67,18 @@ static recloser_status check_native(const struct part_format *format, recloser_e
 
 recloser_status part_format_make(struct batch *batch, int covering, struct part_format *out, recloser_error *error)
 {
-	*out = (struct part_format){.engine = batch->context->engine, .spec = batch->context->spec, .batch = batch, .crs = batch->context->crs};
+	*out = (struct part_format){.engine = batch->context->engine, .spec = batch->context->spec, .batch = batch, .crs = batch->context->crs,
+	                            .pinned = covering};
 	for (size_t i = 0; i < batch->layout_count && !out->geo_extra; i++)
 		if (batch->layouts[i]->geometry == GEOMETRY_SOURCE)
 			out->geo_extra = batch->layouts[i]->source->facts.geo_extra;
 	RC_TRY(check_native(out, error));
 	choose_copies(out);
-	RC_TRY(choose_covering(out, covering, error));
-	out->schema.columns = arena_array(batch->arena, batch->column_count, sizeof *out->schema.columns);
-	out->schema.count = batch->column_count;
-	out->schema.crs_id = crs_class(batch->arena, &out->crs);
-	for (size_t i = 0; i < batch->column_count; i++) {
-		const struct batch_column *column = &batch->columns[i];
-		out->schema.columns[i] = (struct content_column){.name = column->name, .type = column->type, .in_fingerprint = !column->partition,
-		                                                 .is_geometry = column->geometry};
-	}
-	return content_register(out->engine, batch->arena, "rc_content_batch", &out->schema, error);
+	out->schema = batch_content_schema(batch, crs_class(batch->arena, &out->crs));
+	return content_register_sum(out->engine, batch->arena, "rc_content_batch", &out->schema, error);
 }
 
 /* ---- the content pass ---- */
-
-static recloser_status read_content(struct part_format *format, struct part *part, const char *returned, recloser_error *error)
-{
-	RC_TRY(content_read(format->batch->arena, &format->schema, returned, &part->content, error));
-	if (format->batch->has_geometry)
-		part->geo = geo_entry(format->batch->arena, format, &part->content.geometry);
-	return RECLOSER_OK;
-}
 
 recloser_status parts_content(struct part_format *format, struct part *parts, recloser_error *error)
 {
@@ -116,20 +86,25 @@ recloser_status parts_content(struct part_format *format, struct part *parts, re
 	struct arena *arena = batch->arena;
 	struct rows rows;
 	bool one = batch->part_count <= 1;
+	uint32_t types = 0;
 	const char *path = one ? "''" : batch_path_sql(arena, &format->spec->partition);
-	const char *call = content_call(arena, "rc_content_batch", &format->schema);
+	const char *geometry = batch->has_geometry ? arena_printf(arena, ", %s", sql_name(arena, format->spec->geometry.column)) : "";
 	struct text group = text_on(arena);
 	for (size_t i = 0; !one && i < format->spec->partition.count; i++)
 		text_addf(&group, "%s%s", i ? ", " : " GROUP BY ", sql_name(arena, format->spec->partition.at[i]));
-	RC_TRY(engine_query(format->engine, arena, "fingerprint the content",
-	                    arena_printf(arena, "SELECT %s AS path, %s FROM batch%s ORDER BY path", path, call, group.at), &rows, error));
+	RC_TRY(engine_query(format->engine, arena, "fingerprint the content", arena_printf(arena,
+	    "SELECT %s AS path, rc_content_batch(_rc_digest%s) FROM batch%s ORDER BY path", path, geometry, group.at), &rows, error));
 	/* Both are sorted by the bytes of the path. */
 	for (size_t i = 0; i < batch->part_count; i++) {
 		parts[i].batch_part = &batch->parts[i];
 		if (i >= rows.row_count || (!one && strcmp(rows_at(&rows, i, 0), batch->parts[i].path) != 0))
 			return error_set(error, RECLOSER_IO, "engine.content", "the content pass lost partition %s", batch->parts[i].path);
-		RC_TRY(read_content(format, &parts[i], rows_at(&rows, i, 1), error));
+		RC_TRY(content_read(arena, &format->schema, rows_at(&rows, i, 1), &parts[i].content, error));
+		types |= parts[i].content.geometry.types;
 	}
+	choose_covering(format, types);
+	for (size_t i = 0; i < batch->part_count && batch->has_geometry; i++)
+		parts[i].geo = geo_entry(arena, format, &parts[i].content.geometry);
 	return RECLOSER_OK;
 }
 

@@ -120,5 +120,8 @@ recloser_status run_carry(struct run *run, recloser_error *error)
 		RC_TRY(carry_part(run, part->part.batch_part, part->reference, &carried, error));
 		count_carried(run, part, (int64_t)carried);
 	}
-	return run->carried ? leave_out_moved(run, error) : RECLOSER_OK;
+	if (run->carried == 0)
+		return RECLOSER_OK;
+	RC_TRY(leave_out_moved(run, error));
+	return batch_digest_carried(run->batch, error);
 }

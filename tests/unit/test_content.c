@@ -295,6 +295,37 @@ static void groups(void **state)
 					 RECLOSER_IO);
 }
 
+/* Digests that were kept beside the rows add up to what one pass over the columns finds. */
+static void digests_add_up(void **state)
+{
+	(void)state;
+	run("CREATE TABLE t AS " TABLE);
+	struct content_schema schema = schema_of("SELECT * FROM t");
+	schema.crs_id = "EPSG:4326";
+	assert_int_equal(content_register_row(engine, arena, "rc_digest", &schema, &error), RECLOSER_OK);
+	assert_int_equal(content_register_sum(engine, arena, "rc_total", &schema, &error), RECLOSER_OK);
+	run(arena_printf(arena, "CREATE TABLE kept AS SELECT id, geometry, %s AS digest FROM t", content_call(arena, "rc_digest", &schema)));
+	static const char *const wheres[] = {"TRUE", "id % 3 = 1", "id = 77", "FALSE"};
+	for (size_t i = 0; i < sizeof wheres / sizeof *wheres; i++) {
+		struct rows rows;
+		struct content found, due = content_of(arena_printf(arena, "SELECT * FROM t WHERE %s", wheres[i]));
+		const char *sql = arena_printf(arena, "SELECT rc_total(digest, geometry) FROM kept WHERE %s", wheres[i]);
+		assert_int_equal(engine_query(engine, arena, "test", sql, &rows, &error), RECLOSER_OK);
+		assert_int_equal(content_read(arena, &schema, rows_at(&rows, 0, 0), &found, &error), RECLOSER_OK);
+		assert_string_equal(found.fingerprint, due.fingerprint);
+		assert_int_equal(found.rows, due.rows);
+		assert_memory_equal(&found.geometry.minimum, &due.geometry.minimum, sizeof due.geometry.minimum);
+		assert_memory_equal(&found.geometry.maximum, &due.geometry.maximum, sizeof due.geometry.maximum);
+		assert_int_equal(found.geometry.types, due.geometry.types);
+	}
+	struct rows rows;
+	assert_int_equal(engine_query(engine, arena, "test",
+								  "SELECT count(DISTINCT digest), count(*) FROM (SELECT digest FROM kept UNION ALL SELECT digest FROM kept)",
+								  &rows, &error),
+					 RECLOSER_OK);
+	assert_int_equal(rows_int(&rows, 0, 0) * 2, rows_int(&rows, 0, 1));
+}
+
 static void types_without_a_form(void **state)
 {
 	(void)state;
@@ -335,6 +366,7 @@ int main(void)
 		TEST(files_keep_it),
 		TEST(keys_and_geometry),
 		TEST(groups),
+		TEST(digests_add_up),
 		TEST(types_without_a_form),
 		TEST(what_is_not_ours_is_refused),
 	};
