@@ -322,3 +322,19 @@ int text_in_order(const char *a, const char *b)
 	}
 	return strcmp(a, b);
 }
+
+const char *text_snake(struct arena *arena, const char *name)
+{
+	const char *squeezed = text_squeezed(arena, name);
+	struct text out = text_on(arena);
+	for (const char *p = squeezed; *p; p++) {
+		bool word = (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || (unsigned char)*p >= 0x80;
+		if (word)
+			text_add_n(&out, p, 1);
+		else if (out.length && out.at[out.length - 1] != '_')
+			text_add(&out, "_");
+	}
+	while (out.length && out.at[out.length - 1] == '_')
+		out.at[--out.length] = '\0';
+	return out.length ? out.at : "column";
+}

@@ -37,6 +37,8 @@ bool text_ends(const char *text, const char *suffix);
 /* White space (also line breaks, NBSP) squeezed to one blank, ends trimmed, ASCII and Latin letters folded to lower case:
  * how column and sheet names are compared. */
 const char *text_squeezed(struct arena *arena, const char *text);
+/* A column name of it: "Plant Code (EIA)" gives "plant_code_eia"; "column" where nothing is left. */
+const char *text_snake(struct arena *arena, const char *name);
 /* The nearest of `candidates` to `word` by edit distance, or NULL when none is near enough to be meant. */
 /* Order of values that follow each other: numbers as numbers, whatever their digits (week 9 comes before week 10), all else by bytes. */
 int text_in_order(const char *a, const char *b);

@@ -252,23 +252,6 @@ static recloser_status plan_listed(struct arena *arena, struct layout_context *c
 
 /* ---- unlisted columns ---- */
 
-/* "Plant Code (EIA)" -> "plant_code_eia". */
-static const char *snake(struct arena *arena, const char *name)
-{
-	const char *squeezed = text_squeezed(arena, name);
-	struct text out = text_on(arena);
-	for (const char *p = squeezed; *p; p++) {
-		bool word = (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || (unsigned char)*p >= 0x80;
-		if (word)
-			text_add_n(&out, p, 1);
-		else if (out.length && out.at[out.length - 1] != '_')
-			text_add(&out, "_");
-	}
-	while (out.length && out.at[out.length - 1] == '_')
-		out.at[--out.length] = '\0';
-	return out.length ? out.at : "column";
-}
-
 static bool name_taken(const struct layout *layout, const struct spec *spec, const char *name)
 {
 	if (text_equal_nocase(name, spec->key_column))
@@ -291,7 +274,7 @@ static recloser_status unlisted_name(struct arena *arena, const struct spec *spe
 		wanted = column->letter ? arena_printf(arena, "column_%s", text_squeezed(arena, column->letter))
 		                        : arena_printf(arena, "column_%zu", index + 1);
 	else if (layout->block->snake_names)
-		wanted = snake(arena, wanted);
+		wanted = text_snake(arena, wanted);
 	if (spec->other_columns_keep && text_equal_nocase(wanted, spec->key_column)) {
 		error_set(error, RECLOSER_REFUSED, "source.reserved_column", "the source has a column of its own called %s, the name of the key column",
 		          wanted);

@@ -151,6 +151,5 @@ const char *init_rows_have(struct arena *arena, uint64_t count);
 bool init_name_has(struct arena *arena, const char *name, const char *const *words);
 /* Its first or last word is this one. */
 bool init_name_is(struct arena *arena, const char *name, const char *word);
-const char *init_snake(struct arena *arena, const char *name);
 
 #endif

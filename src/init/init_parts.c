@@ -89,7 +89,7 @@ static const char *dataset_name(struct arena *arena, const char *name, size_t fr
 	struct text words = text_on(arena), out = text_on(arena);
 	for (size_t i = 0; i < stem; i++)
 		text_add_n(&words, i >= from && i < to ? "_" : name + i, 1);
-	for (const char *p = init_snake(arena, words.length ? words.at : "dataset"); *p; p++)
+	for (const char *p = text_snake(arena, words.length ? words.at : "dataset"); *p; p++)
 		if ((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '_')
 			text_add_n(&out, p, 1);
 	const char *at = out.length ? out.at + strspn(out.at, "_0123456789") : "";

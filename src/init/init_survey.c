@@ -13,22 +13,6 @@ enum { HEADING_MOST = 10, FOOTER_MOST = 30, SHORT = 40 };
 
 /* ---- names ---- */
 
-const char *init_snake(struct arena *arena, const char *name)
-{
-	const char *squeezed = text_squeezed(arena, name);
-	struct text out = text_on(arena);
-	for (const char *p = squeezed; *p; p++) {
-		bool word = (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || (unsigned char)*p >= 0x80;
-		if (word)
-			text_add_n(&out, p, 1);
-		else if (out.length && out.at[out.length - 1] != '_')
-			text_add(&out, "_");
-	}
-	while (out.length && out.at[out.length - 1] == '_')
-		out.at[--out.length] = '\0';
-	return out.length ? out.at : "column";
-}
-
 bool init_name_has(struct arena *arena, const char *name, const char *const *words)
 {
 	/* "QueueDate" and "queue_date" both have "date". */
@@ -40,7 +24,7 @@ bool init_name_has(struct arena *arena, const char *name, const char *const *wor
 			text_add(&spaced, "_");
 		text_add_n(&spaced, p, 1);
 	}
-	const char *snake = arena_printf(arena, "_%s_", init_snake(arena, spaced.at));
+	const char *snake = arena_printf(arena, "_%s_", text_snake(arena, spaced.at));
 	for (size_t i = 0; words[i]; i++)
 		if (strstr(snake, arena_printf(arena, "_%s_", words[i])))
 			return true;
@@ -49,7 +33,7 @@ bool init_name_has(struct arena *arena, const char *name, const char *const *wor
 
 bool init_name_is(struct arena *arena, const char *name, const char *word)
 {
-	const char *snake = init_snake(arena, name);
+	const char *snake = text_snake(arena, name);
 	return strcmp(snake, word) == 0 || text_starts(snake, arena_printf(arena, "%s_", word)) || text_ends(snake, arena_printf(arena, "_%s", word));
 }
 
@@ -80,7 +64,7 @@ static void name_column(struct init *init, struct init_column *column, size_t i)
 	column->source_name = source->name;
 	if (!source->name[0] || source_find(arena, init->source, source->name) != (int)i)
 		column->at = source->letter ? source->letter : arena_printf(arena, "%zu", i + 1);
-	const char *base = source->name[0] ? init_snake(arena, source->name)
+	const char *base = source->name[0] ? text_snake(arena, source->name)
 	                   : arena_printf(arena, "column_%s", source->letter ? text_squeezed(arena, source->letter) : column->at);
 	column->name = column->geometry ? "geometry" : base;
 	for (int n = 2; !column->geometry && !name_free(init, i, column->name); n++)
@@ -100,7 +84,7 @@ static recloser_status list_columns(struct init *init, const char *scan, reclose
 	init->columns = arena_array(init->arena, init->column_count + 1, sizeof *init->columns);
 	init->key_column = "asset_key";
 	for (size_t i = 0; i < init->column_count; i++)
-		if (strcmp(init_snake(init->arena, init->source->columns[i].name), init->key_column) == 0)
+		if (strcmp(text_snake(init->arena, init->source->columns[i].name), init->key_column) == 0)
 			init->key_column = "row_key"; /* theirs is theirs */
 	for (size_t i = 0; i < init->column_count; i++) {
 		struct init_column *column = &init->columns[i];
