@@ -35,6 +35,8 @@ void dataset_unmake(struct dataset *dataset, struct arena *arena, const char *le
 {
 	struct fs *fs = dataset->fs;
 	struct strings names = {0};
+	if (dataset->bucket)
+		object_unmake(dataset);
 	if (strcmp(level, dataset->control) == 0 || fs->ops->list(fs, dataset->control, arena, &names) != 0)
 		return;
 	for (size_t i = 0; i < names.count; i++)

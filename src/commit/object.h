@@ -46,6 +46,7 @@ struct objects {
 	unsigned files;      /* in it, for names */
 	bool writing;        /* a command that writes: what a dead writer put is recorded when it is met */
 	bool probed;
+	const char *probe_made; /* key of the probe's result, if this command has written it; else NULL */
 	struct bucket_abilities can;
 	struct object_part *parts;
 	struct object_plan *plans;
@@ -180,6 +181,7 @@ recloser_status object_open_entries(struct dataset *dataset, struct arena *arena
 									recloser_error *error) RC_CHECKED;
 recloser_status object_guarantees(struct dataset *dataset, struct arena *arena, json_t **out,
 								  recloser_error *error) RC_CHECKED;
+void object_unmake(struct dataset *dataset);
 /* Refuses a store that ignores conditions, unless one writer is declared. */
 recloser_status object_check_store(struct dataset *dataset, struct arena *arena, const char *run,
 								   recloser_error *error) RC_CHECKED;

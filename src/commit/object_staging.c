@@ -94,10 +94,24 @@ static recloser_status probe_now(struct dataset *dataset, struct arena *arena, c
 	/* What is refused is tried again by the next load; so is what could not be kept, perhaps because another first load keeps
 	 * its own at this moment. */
 	recloser_error kept = {0};
-	if (objects->can.create_once && objects->can.match
-	    && object_write_json(dataset, arena, key, bucket_abilities_json(arena, objects->bucket, &objects->can), &kept) != RECLOSER_OK)
+	if (!objects->can.create_once || !objects->can.match)
+		return RECLOSER_OK;
+	if (object_write_json(dataset, arena, key, bucket_abilities_json(arena, objects->bucket, &objects->can), &kept) ==
+		RECLOSER_OK)
+		objects->probe_made = arena_strdup(objects->arena, key);
+	else
 		objects->known.changed = false;
 	return RECLOSER_OK;
+}
+
+/* A first load that was refused, or only tried, leaves nothing. */
+void object_unmake(struct dataset *dataset)
+{
+	struct objects *objects = dataset->objects;
+	struct bucket *bucket = dataset->bucket;
+	recloser_error ignored = {0};
+	if (objects->probe_made && !objects->known.config)
+		(void)bucket->ops->remove(bucket, objects->probe_made, &ignored);
 }
 
 static recloser_status refuse(const struct dataset *dataset, recloser_error *error)

@@ -122,7 +122,7 @@ static recloser_status load(struct arena *arena, const recloser_load_options *op
 		if (status != RECLOSER_OK)
 			status = error->status = RECLOSER_UNCLEAR; /* live, but the run's own file is not there */
 	}
-	if (run->dataset && !options->dry_run && !run->repeated)
+	if (known && !options->dry_run && !run->repeated)
 		dataset_keep(run->dataset, arena);
 	run_report_store(run, report); /* with the requests that remembered it */
 	const char *text = run_report_text(run, outcome, report);

@@ -12,6 +12,8 @@ function(store_test name)
     ENVIRONMENT "RECLOSER_PROGRAM=$<TARGET_FILE:recloser>;RECLOSER_SOURCE_DIR=${CMAKE_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endfunction()
 store_test(s3_load)
+store_test(s3_cases)
+store_test(s3_demo)
 store_test(s3_faults)
 store_test(s3_history)
 store_test(s3_race TIMEOUT 5400) # RECLOSER_TEST_FULL=1: a thousand rounds

@@ -1,23 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loading into S3: what works on disk works in a bucket, and costs what it should."""
-import hashlib
-import os
 import re
 
 from lake import Lake, main
 from servers import KEY, signed
-
-CASE_SPEC = """\
-dataset: queue
-root: s3://lake/{prefix}
-source: {{files: "*.csv", csv: {{delimiter: ","}}}}
-publisher: {{column: iso, value: ERCOT}}
-key: {{identity: [queue_id]}}
-partition: [state, month]
-revision: published_at
-geometry: {{column: geometry, crs: EPSG:4326, from: {{lon: lon, lat: lat}}}}
-columns: {{capacity_mw: {{type: double}}, published_at: {{type: date}}}}
-"""
 
 
 class Loading(Lake):
@@ -79,59 +65,6 @@ class Loading(Lake):
         done = self.call_json("load", self.spec_path, data)
         self.assertEqual(done["quarantined"], 1)
         self.assertTrue((self.root / "_recloser/queue" / done["quarantine"]).read_bytes().startswith(b"PAR1"))
-
-
-class Cases(Lake):
-    """Worked cases, with a bucket for the root."""
-
-    def case(self, name):
-        self.folder = self.shared(f"cases/{name}")
-        self.spec_path = self.spec(CASE_SPEC.format(prefix=self.place_in))
-
-    def load_file(self, name, code=0):
-        return self.call_json("load", self.spec_path, self.folder / name, code=code)
-
-    def test_07_load_twice(self):
-        self.case("07-load-twice")
-        self.assertEqual(self.load_file("july.csv")["rows_written"], 5)
-        before = self.objects()
-        self.assertEqual(self.load_file("july.csv")["outcome"], "unchanged")
-        self.assertEqual(self.objects(), before)
-        self.assertEqual(self.objects("_recloser/queue/archive"), {})
-
-    def test_08_neighbour_untouched(self):
-        self.case("08-neighbour-untouched")
-        self.load_file("both.csv")
-        texas = self.live()
-        before = (texas.read_bytes(), texas.stat().st_mtime_ns)
-        done = self.load_file("nm_only.csv")
-        self.assertEqual((texas.read_bytes(), texas.stat().st_mtime_ns), before)
-        self.assertEqual(done["disappeared"], 2)
-
-    def test_09_bad_batch_keeps_old(self):
-        self.case("09-bad-batch-keeps-old")
-        self.load_file("good.csv")
-        before = self.objects()
-        done = self.load_file("bad.csv", code=3)
-        self.assertIn("queue_id", str(done["error"]))
-        self.assertEqual(self.objects(), before)
-
-    def test_45_same_size_other_content(self):
-        self.case("45-same-size-other-content")
-        for version in ("v1.csv", "v2.csv"):
-            path = self.write("in.csv", (self.folder / version).read_bytes())
-            os.utime(path, (1783209600, 1783209600))
-            done = self.call_json("load", self.spec_path, path)
-        self.assertEqual(done["partitions"][0]["outcome"], "replaced")
-        one, two = self.records(done["partitions"][0]["partition"])
-        self.assertNotEqual(one["content_fingerprint"], two["content_fingerprint"])
-
-    def test_50_header_only_source(self):
-        self.case("50-header-only-source")
-        self.load_file("good.csv")
-        before = self.objects()
-        self.load_file("empty.csv", code=3)
-        self.assertEqual(self.objects(), before)
 
 
 class Costs(Lake):
