@@ -34,6 +34,7 @@ struct dataset {
 	bool seen_changed;
 	double patience; /* seconds that live_newest may still wait for others; 0: it never does */
 	bool single_writer; /* the user's word that there is only one: a bucket may ignore conditions */
+	bool no_checksums;  /* the user's word that nothing is altered on the way: a bucket need not look */
 	const char *temp;   /* directory for local files of a run on a bucket; NULL: the system's */
 };
 #define DATASET_FORMAT_VERSION 1 /* member "format_version" of dataset.json, which the maker of `config` puts there */
@@ -42,7 +43,7 @@ recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *roo
 							 recloser_error *error) RC_CHECKED;
 /* The same in a bucket; `root` is its URL. All that follows works on both, unless it says otherwise. */
 struct dataset_options {
-	bool single_writer;
+	bool single_writer, no_checksums;
 	const char *temp;
 };
 recloser_status dataset_open_bucket(struct arena *arena, struct fs *local, struct bucket *bucket,

@@ -39,6 +39,7 @@ struct going {
 	struct record *base; /* NULL: none */
 	char base_token[BUCKET_TOKEN];
 	bool base_there;     /* the base is live, not only recorded */
+	bool presumed;       /* "no base" is what a listing said, and nobody has looked */
 	const char *archive; /* of the base, relative to control; NULL: nothing to archive */
 	json_t *planned;     /* its entry in the plan */
 	unsigned sent;
@@ -240,6 +241,7 @@ static recloser_status prepare(struct committing *c, struct going *going, bool a
 		RC_TRY(object_settle(c->dataset, going->part, &c->adopt, again || i > 0, error)); /* 2 */
 		going->base = going->part->newest;
 		going->base_there = going->part->there;
+		going->presumed = !going->part->looked;
 		memcpy(going->base_token, going->part->live.token, sizeof going->base_token);
 		RC_TRY(judge(c, going, error));
 		if (going->entry->outcome == ENTRY_UNCHANGED) {
@@ -286,7 +288,8 @@ static recloser_status announce(struct committing *c, recloser_error *error)
 
 /* ---- steps 5 and 6 ---- */
 
-/* A record after the base with these bytes: they were live. */
+/* A record after the base with these bytes: they were live. Without a base that was looked at, this run's own only: the same
+ * bytes may have been live before, under a record that a late listing did not show. */
 static recloser_status find_record(struct committing *c, struct going *going, recloser_error *error)
 {
 	struct object_part *part = going->part;
@@ -296,6 +299,8 @@ static recloser_status find_record(struct committing *c, struct going *going, re
 		if (seq != part->number)
 			RC_TRY(object_ledger_read(c->dataset, c->arena, part->partition, seq, &record, error));
 		if (!record || strcmp(record->sha256, going->entry->sha256) != 0)
+			continue;
+		if (going->presumed && !equal(record->run, c->staging->run))
 			continue;
 		going->done = true;
 		going->entry->seq = seq;

@@ -159,6 +159,7 @@ recloser_status dataset_open_bucket(struct arena *arena, struct fs *local, struc
 	RC_TRY(dataset_make(arena, local, root, name, &dataset, error));
 	dataset->bucket = bucket;
 	dataset->single_writer = options && options->single_writer;
+	dataset->no_checksums = options && options->no_checksums;
 	dataset->temp = options ? options->temp : NULL;
 	dataset->objects = arena_alloc(arena, sizeof *dataset->objects);
 	dataset->objects->arena = arena;

@@ -84,6 +84,11 @@ void object_staging_abandon(struct staging *staging)
 
 /* ---- what the store can do ---- */
 
+static bool conditions_hold(const struct objects *objects)
+{
+	return objects->can.create_once && objects->can.match;
+}
+
 static recloser_status probe_now(struct dataset *dataset, struct arena *arena, const char *key, const char *run,
 								 recloser_error *error)
 {
@@ -94,7 +99,7 @@ static recloser_status probe_now(struct dataset *dataset, struct arena *arena, c
 	/* What is refused is tried again by the next load; so is what could not be kept, perhaps because another first load keeps
 	 * its own at this moment. */
 	recloser_error kept = {0};
-	if (!objects->can.create_once || !objects->can.match)
+	if (!conditions_hold(objects) || !objects->can.checksum)
 		return RECLOSER_OK;
 	if (object_write_json(dataset, arena, key, bucket_abilities_json(arena, objects->bucket, &objects->can), &kept) ==
 		RECLOSER_OK)
@@ -114,15 +119,24 @@ void object_unmake(struct dataset *dataset)
 		(void)bucket->ops->remove(bucket, objects->probe_made, &ignored);
 }
 
-static recloser_status refuse(const struct dataset *dataset, recloser_error *error)
+/* NULL: this store does. Else what the spec has to say for a load to go on all the same. */
+static const char *not_honoured(const struct dataset *dataset, recloser_error *error)
 {
 	const struct objects *objects = dataset->objects;
-	error_set(error, RECLOSER_IO, "store.unsafe", "this object store does not honour %s%s%s",
-			  objects->can.create_once ? "" : "If-None-Match", objects->can.create_once || objects->can.match ? "" : " and ",
-			  objects->can.match ? "" : "If-Match");
-	error_where(error, "%s", objects->bucket->server);
-	return error_hint(error, "two loads at once could lose a version; if there is only ever one writer, say so in the spec: "
-							 "store: {single_writer: true}");
+	if (!dataset->single_writer && !conditions_hold(objects)) {
+		error_set(error, RECLOSER_IO, "store.unsafe", "this object store does not honour %s%s%s%s",
+				  objects->can.create_once ? "" : "If-None-Match",
+				  objects->can.create_once || objects->can.match ? "" : " and ", objects->can.match ? "" : "If-Match",
+				  objects->can.checksum ? "" : ", nor checksums");
+		return "two loads at once could lose a version; if there is only ever one writer, say so in the spec: "
+			   "store: {single_writer: true}";
+	}
+	if (!dataset->no_checksums && !objects->can.checksum) {
+		error_set(error, RECLOSER_IO, "store.unsafe", "this object store does not honour checksums");
+		return "readers could see what was altered on the way, until it is read back; if nothing alters it, say so in the "
+			   "spec: store: {no_checksums: true}";
+	}
+	return NULL;
 }
 
 recloser_status object_check_store(struct dataset *dataset, struct arena *arena, const char *run, recloser_error *error)
@@ -140,9 +154,11 @@ recloser_status object_check_store(struct dataset *dataset, struct arena *arena,
 		else
 			RC_TRY(probe_now(dataset, arena, key, run, error));
 	}
-	if (dataset->single_writer || (objects->can.create_once && objects->can.match))
+	const char *way_out = not_honoured(dataset, error);
+	if (!way_out)
 		return RECLOSER_OK;
-	return refuse(dataset, error);
+	error_where(error, "%s", objects->bucket->server);
+	return error_hint(error, "%s", way_out);
 }
 
 recloser_status object_guarantees(struct dataset *dataset, struct arena *arena, json_t **out, recloser_error *error)

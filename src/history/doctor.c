@@ -51,7 +51,7 @@ static recloser_status guarantees(struct doctor *doctor, recloser_error *error)
 		return RECLOSER_OK;
 	json_put(h->arena, h->json, "store", can);
 	const json_t *sentences = json_object_get(can, "sentences");
-	const char *type = json_get_text(can, "type");
+	const char *type = json_get_text(can, json_get_text(can, "server") ? "server" : "type");
 	if (json_array_size(sentences) == 0)
 		doctor_say(doctor, "store", FINDING_FACT, NULL, "%s: whole guarantees, for two writers, a crash and a power cut",
 				   type && *type ? type : "this file system");

@@ -50,7 +50,8 @@ recloser_status call_dataset(struct arena *arena, const struct spec *spec, struc
 		return RECLOSER_OK;
 	}
 	RC_TRY(bucket_open(arena, spec->root, &bucket, error));
-	struct dataset_options options = {.single_writer = spec->single_writer, .temp = spec->temp_directory};
+	struct dataset_options options = {
+		.single_writer = spec->single_writer, .no_checksums = spec->no_checksums, .temp = spec->temp_directory};
 	return dataset_open_bucket(arena, fs_posix(arena), bucket, &options, spec->root, spec->dataset, out, error);
 }
 

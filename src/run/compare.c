@@ -131,6 +131,25 @@ static void say_of_live(struct run *run, const struct run_part *part)
 		run_warn(run, arena_printf(run->arena, "%s: the live file of seq %" PRId64 " is missing", shown(part), part->base->seq));
 }
 
+/* The columns of a file, whatever made it; without any where it is no Parquet. */
+static json_t *columns_of(struct run *run, const char *file)
+{
+	struct arena *arena = run->arena;
+	struct rows columns = {0};
+	recloser_error unreadable = {0};
+	json_t *schema = json_new_array(arena);
+	if (engine_describe(run->engine, arena, arena_printf(arena, "SELECT * FROM read_parquet(%s, hive_partitioning=false)", sql_text(arena, file)),
+	                    &columns, &unreadable) != RECLOSER_OK)
+		return schema;
+	for (size_t i = 0; i < columns.row_count; i++) {
+		json_t *column = json_new_object(arena);
+		json_put_text(arena, column, "name", rows_at(&columns, i, 0));
+		json_put_text(arena, column, "type", rows_at(&columns, i, 1));
+		json_add(arena, schema, column);
+	}
+	return schema;
+}
+
 /* A version that recloser did not write (adopted, or restored after that) may have a record without columns: the file tells.
  * Where it has no key there is nothing to compare. */
 static recloser_status refer(struct run *run, struct run_part *part, const struct reference *to, recloser_error *error)
@@ -140,19 +159,8 @@ static recloser_status refer(struct run *run, struct run_part *part, const struc
 	*reference = *to;
 	RC_TRY(version_file(run->dataset, arena, reference->record, &reference->file, error));
 	reference->schema = json_object_get(reference->record->json, "schema");
-	if (json_array_size(reference->schema) == 0) {
-		struct rows columns;
-		json_t *schema = json_new_array(arena);
-		RC_TRY(engine_describe(run->engine, arena, arena_printf(arena, "SELECT * FROM read_parquet(%s, hive_partitioning=false)",
-		                       sql_text(arena, reference->file)), &columns, error));
-		for (size_t i = 0; i < columns.row_count; i++) {
-			json_t *column = json_new_object(arena);
-			json_put_text(arena, column, "name", rows_at(&columns, i, 0));
-			json_put_text(arena, column, "type", rows_at(&columns, i, 1));
-			json_add(arena, schema, column);
-		}
-		reference->schema = schema;
-	}
+	if (json_array_size(reference->schema) == 0)
+		reference->schema = columns_of(run, reference->file);
 	if (reference_has(reference, run->spec->key_column))
 		part->reference = reference;
 	else

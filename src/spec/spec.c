@@ -121,9 +121,10 @@ static recloser_status read_archive(const struct reader *reader, const struct fi
 static recloser_status read_store(const struct reader *reader, const struct field *field, const struct node *value,
 								  void *target)
 {
-	static const struct field fields[] = {{"single_writer", field_flag, offsetof(struct spec, single_writer), NULL}};
+	static const struct field fields[] = {{"single_writer", field_flag, offsetof(struct spec, single_writer), NULL},
+										  {"no_checksums", field_flag, offsetof(struct spec, no_checksums), NULL}};
 	(void)field;
-	return fields_read(reader, value, "\"store\"", fields, 1, target);
+	return fields_read(reader, value, "\"store\"", fields, 2, target);
 }
 
 static const char *const geoparquet_words[] = {"1.1", "2.0", NULL};

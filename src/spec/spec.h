@@ -238,6 +238,7 @@ struct spec {
 	const char *geoparquet; /* "1.1" (default) or "2.0" */
 	bool archive_sources;
 	bool single_writer;     /* `store: {single_writer: true}` */
+	bool no_checksums;      /* `store: {no_checksums: true}` */
 	const char *temp_directory; /* `temp: DIR` for spilling; NULL: inside _recloser */
 	/* Digests. `text_sha256`: the file's bytes. `meaning`: everything that can change what a load does, so that a comment
 	 * does not. `shape`: only what shapes the bytes of a partition (columns, types, key, partition, geometry, order). */

@@ -75,14 +75,18 @@ static recloser_status run_race(struct bucket *bucket, struct arena *arena, stru
 		race(&racers[i]);
 	for (int i = 0; i < running; i++)
 		pthread_join(threads[i], NULL);
+	bool doubtful = false;
 	for (int i = 0; i < RACERS; i++) {
 		*winners += racers[i].answer == BUCKET_DONE;
+		doubtful |= racers[i].answer == BUCKET_BUSY || racers[i].answer == BUCKET_UNKNOWN;
 		if (racers[i].answer == BUCKET_FAILED) {
 			if (error && error->status == RECLOSER_OK)
 				*error = racers[i].error;
 			return cant(racers[i].answer, bucket, error);
 		}
 	}
+	if (*winners == 0 && doubtful)
+		*winners = 1; /* the one that was not answered */
 	return RECLOSER_OK;
 }
 
@@ -228,7 +232,8 @@ static const struct {
 	{"match", offsetof(struct bucket_abilities, match),
 	 "a stale writer can replace a newer object (If-Match is not honoured): two loads can lose each other's version"},
 	{"checksum", offsetof(struct bucket_abilities, checksum),
-	 "the store keeps a body that is not what its checksum says; each version is read back after it was put"},
+	 "the store keeps a body that is not what its checksum says: readers could see bytes that were altered on the way, until "
+	 "they are read back"},
 	{"list_current", offsetof(struct bucket_abilities, list_current),
 	 "a listing may be older than the last write; a record that is not listed is found when it can't be created"},
 	{"copy_checks", offsetof(struct bucket_abilities, copy_checks), NULL},

@@ -2,6 +2,7 @@
 """What tests of object stores share: a store for the whole file, a bucket prefix for each test, and what must hold."""
 import hashlib
 import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -10,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from support import Case, FULL, main  # noqa: E402,F401
 
 from proxy import Proxy  # noqa: E402
-from servers import Gateway, s3_environment  # noqa: E402
+from servers import S3_SERVERS, listed, s3_environment, signed  # noqa: E402
 
 SPEC = """\
 dataset: queue
@@ -39,15 +40,16 @@ def csv(version, states=("TX",), rows=3):
 
 
 class Lake(Case):
-    """A gateway and a proxy before it, for all tests of a class; each test has a prefix of its own."""
+    """A server and a proxy before it, for all tests of a class; each test has a prefix of its own."""
 
     @classmethod
     def setUpClass(cls):
-        cls.why = Gateway.missing()
+        server = S3_SERVERS[os.environ.get("RECLOSER_TEST_STORE", "versitygw")]
+        cls.why = server.missing()
         if cls.why:
             return
         cls.place = tempfile.TemporaryDirectory(prefix="recloser-store-")
-        cls.gateway = Gateway(cls.place.name)
+        cls.gateway = server(cls.place.name)
         cls.proxy = Proxy(cls.gateway.port)
         cls.environment = {**s3_environment(cls.proxy.port), "GDAL_HTTP_MAX_RETRY": "3", "GDAL_HTTP_RETRY_DELAY": "0"}
 
@@ -63,14 +65,14 @@ class Lake(Case):
         if self.why:
             self.skipTest(self.why)
         self.proxy.reset()
+        self.mirrored = {}  # {prefix: {key: ETag}}
         self.prefix = hashlib.sha256(self.id().encode()).hexdigest()[:12]
         self.fresh()
 
     def fresh(self, suffix=""):
         """Another root, empty."""
         self.place_in = f"{self.prefix}{suffix}"
-        self.root = self.gateway.root / self.place_in
-        self.spec_path = self.spec(SPEC.format(root=f"s3://lake/{self.place_in}"), f"spec{suffix}.yaml")
+        self.spec_path = self.spec(SPEC.format(root=f"s3://lake/{self.place_in}") + self.gateway.words, f"spec{suffix}.yaml")
 
     def call(self, *args, **more):
         more["env"] = {**self.environment, **more.get("env", {})}
@@ -86,7 +88,33 @@ class Lake(Case):
     def delivery(self, version, states=("TX",)):
         return self.write(f"v{version}-{len(states)}.csv", csv(version, states))
 
-    # ---- what is stored, looked at behind the server's back
+    # ---- what is stored, looked at behind the server's back where it keeps objects as files, else as it is now
+
+    @property
+    def root(self):
+        if self.gateway.root:
+            return self.gateway.root / self.place_in
+        mirror, tokens = self.dir / "mirror" / self.place_in, self.mirrored.setdefault(self.place_in, {})
+        now = listed(self.gateway.port, f"{self.place_in}/")
+        for key in tokens.keys() - now.keys():
+            (self.dir / "mirror" / key).unlink()
+        for key in [k for k, token in now.items() if tokens.get(k) != token]:
+            status, body = signed("GET", self.gateway.port, key)
+            self.assertEqual(status, 200, body)
+            path = self.dir / "mirror" / key
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(body)
+        self.mirrored[self.place_in] = now
+        return mirror
+
+    def put(self, name, content):
+        """By another program."""
+        status, body = signed("PUT", self.gateway.port, f"{self.place_in}/{name}", content)
+        self.assertEqual(status, 200, body)
+
+    def remove(self, name):
+        status, body = signed("DELETE", self.gateway.port, f"{self.place_in}/{name}")
+        self.assertEqual(status, 204, body)
 
     def objects(self, below=""):
         base = self.root / below

@@ -7,8 +7,11 @@ fetches the servers; what is not there makes a test skip.
 import datetime
 import hashlib
 import hmac
+import html
+import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import socket
@@ -29,6 +32,18 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def free_port_below(limit):
+    while True:
+        port = random.randrange(20000, limit)
+        with socket.socket() as one, socket.socket() as other:
+            try:
+                one.bind(("127.0.0.1", port))
+                other.bind(("127.0.0.1", port + 10000))
+                return port
+            except OSError:
+                continue
+
+
 def wait_for(port, process, seconds=20):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -42,6 +57,9 @@ def wait_for(port, process, seconds=20):
 
 
 class Server:
+    lets_anybody_in = False
+    words = ""  # what a spec has to say for a load to accept this one
+
     def start(self, directory, command, port, environment=None):
         self.port = port
         self.log = open(directory / "server.log", "wb")
@@ -105,14 +123,14 @@ def signed_get(port, key, bucket=BUCKET, timeout=20):
     return signed("GET", port, key, b"", bucket, timeout)
 
 
-def signed(method, port, key, body=b"", bucket=BUCKET, timeout=20):
-    """A request by a signature of the test's own; (status, body)."""
+def signed(method, port, key, body=b"", bucket=BUCKET, timeout=20, query=""):
+    """A request by a signature of the test's own; (status, body). `query` is escaped and sorted; an empty key is the bucket."""
     host, now = f"127.0.0.1:{port}", datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    path = f"/{bucket}/" + urllib.parse.quote(key, safe="/-_.~")
+    path = f"/{bucket}" + (f"/{urllib.parse.quote(key, safe='/-_.~')}" if key else "")
     payload = hashlib.sha256(body).hexdigest()
     headers = {"host": host, "x-amz-content-sha256": payload, "x-amz-date": now}
     names = ";".join(sorted(headers))
-    canonical = "\n".join([method, path, "", *[f"{n}:{headers[n]}" for n in sorted(headers)], "", names, payload])
+    canonical = "\n".join([method, path, query, *[f"{n}:{headers[n]}" for n in sorted(headers)], "", names, payload])
     scope = f"{now[:8]}/us-east-1/s3/aws4_request"
     text = "\n".join(["AWS4-HMAC-SHA256", now, scope, hashlib.sha256(canonical.encode()).hexdigest()])
     secret = ("AWS4" + SECRET).encode()
@@ -120,7 +138,8 @@ def signed(method, port, key, body=b"", bucket=BUCKET, timeout=20):
         secret = hmac.new(secret, step.encode(), hashlib.sha256).digest()
     signature = hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()
     headers["Authorization"] = f"AWS4-HMAC-SHA256 Credential={KEY}/{scope}, SignedHeaders={names}, Signature={signature}"
-    request = urllib.request.Request(f"http://{host}{path}", headers=headers, data=body or None, method=method)
+    headers["Content-Type"] = "application/octet-stream"
+    request = urllib.request.Request(f"http://{host}{path}" + (f"?{query}" if query else ""), headers=headers, data=body or None, method=method)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=timeout) as answer:
@@ -129,6 +148,22 @@ def signed(method, port, key, body=b"", bucket=BUCKET, timeout=20):
             return answer.status, content
     except urllib.error.HTTPError as error:
         return error.code, error.read()
+
+
+def listed(port, prefix):
+    """{key: ETag} of all that begins with `prefix`."""
+    found, after = {}, ""
+    while True:
+        query = f"list-type=2&prefix={urllib.parse.quote(prefix, safe='-_.~')}&start-after={urllib.parse.quote(after, safe='-_.~')}"
+        status, body = signed("GET", port, "", query=query)
+        assert status == 200, body
+        objects = re.findall(r"<Contents>(.*?)</Contents>", body.decode(), re.S)
+        for text in objects:
+            key = html.unescape(re.search(r"<Key>(.*?)</Key>", text, re.S).group(1))
+            found[key] = html.unescape(re.search(r"<ETag>(.*?)</ETag>", text, re.S).group(1))
+        if not objects or "<IsTruncated>true</IsTruncated>" not in body.decode():
+            return found
+        after = max(found)
 
 
 class Azurite(Server):
@@ -150,13 +185,70 @@ class Azurite(Server):
                                                                f"AccountKey={self.key};BlobEndpoint={self.endpoint};"}
 
 
-class Moto(Server):
-    program = STORES / "moto" / "bin" / "moto_server"
+class S3Server(Server):
+    """One that speaks S3 and keeps objects in ways of its own."""
+
+    root = None  # no folder to look into
+    one_step = True  # an ETag and its bytes are there together
 
     @classmethod
     def missing(cls):
-        return None if cls.program.exists() else "moto is not here; scripts/setup-stores --more"
+        return None if cls.program.exists() else f"{cls.program.name} is not here; scripts/setup-stores --more"
+
+    def make_bucket(self, seconds=30):
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                status, body = signed("PUT", self.port, "")
+                if status == 200:
+                    return
+            except (OSError, urllib.error.URLError) as problem:
+                body = problem
+            assert time.monotonic() < end, body
+            time.sleep(0.1)
+
+
+class SeaweedFS(S3Server):
+    program = STORES / "bin" / "weed"
+
+    def __init__(self, directory):
+        directory = pathlib.Path(directory)
+        actions = ["Admin", "Read", "Write", "List", "Tagging"]
+        identity = {"name": "tests", "credentials": [{"accessKey": KEY, "secretKey": SECRET}], "actions": actions}
+        (directory / "s3.json").write_text(json.dumps({"identities": [identity]}))
+        (directory / "data").mkdir()
+        # Each port has another for its own protocol, 10,000 above: they are asked for together.
+        ports = {name: free_port_below(50000) for name in ("master", "volume", "filer", "s3")}
+        self.start(directory, [str(self.program), "server", f"-dir={directory / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3",
+                               f"-s3.config={directory / 's3.json'}", "-master.volumeSizeLimitMB=64", "-volume.max=50",
+                               f"-master.port={ports['master']}", f"-volume.port={ports['volume']}", f"-filer.port={ports['filer']}",
+                               f"-s3.port={ports['s3']}"], ports["s3"])
+        self.make_bucket()
+
+
+class S3s(S3Server):
+    """A server over a folder whose conditions are not looked at in one step with the write."""
+
+    program = STORES / "bin" / "s3s-fs"
+
+    def __init__(self, directory):
+        port, data = free_port(), pathlib.Path(directory) / "data"
+        data.mkdir()
+        self.start(pathlib.Path(directory), [str(self.program), "--host", "127.0.0.1", "--port", str(port), "--access-key", KEY,
+                                             "--secret-key", SECRET, str(data)], port)
+        self.make_bucket()
+
+
+class Moto(S3Server):
+    program = STORES / "moto" / "bin" / "moto_server"
+    words = "store: {single_writer: true, no_checksums: true}\n"
+    lets_anybody_in = True
 
     def __init__(self, directory):
         port = free_port()
         self.start(pathlib.Path(directory), [str(self.program), "-H", "127.0.0.1", "-p", str(port)], port)
+        self.make_bucket()
+
+
+# What the tests of S3 run against: RECLOSER_TEST_STORE names another one.
+S3_SERVERS = {"versitygw": Gateway, "seaweedfs": SeaweedFS, "moto": Moto}

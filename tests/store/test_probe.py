@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores are told apart by trial: what does not honour conditions is refused. moto is optional (scripts/setup-stores --more)."""
+"""Stores are told apart by trial: what does not honour conditions or checksums is refused. Other servers than the gateway are
+optional (scripts/setup-stores --more)."""
 import json
 import tempfile
-import urllib.request
 
-from lake import Lake, SPEC, main
+from lake import Lake, SPEC, csv, main
 from proxy import PASS
-from servers import Moto, s3_environment
+from servers import Moto, S3s, SeaweedFS, listed, s3_environment
 from support import Case
 
 
@@ -54,22 +54,60 @@ class Deaf(Lake):
         self.assert_whole()
 
 
-class OtherServer(Case):
+class OtherServers(Case):
+    """Told apart by what they do, not by their names."""
+
+    def started(self, server):
+        if server.missing():
+            self.skipTest(server.missing())
+        place = tempfile.TemporaryDirectory(prefix="recloser-store-")
+        self.addCleanup(place.cleanup)
+        self.server = server(place.name)
+        self.addCleanup(self.server.stop)
+        self.env = s3_environment(self.server.port)
+        self.data = self.write("a.csv", csv(1))
+
+    def with_words(self, words=""):
+        return self.spec(SPEC.format(root="s3://lake/x") + words)
+
+    def refused(self, spec, *words):
+        before = listed(self.server.port, "")
+        done = self.recloser("load", spec, self.data, code=6, env=self.env)
+        for word in words:
+            self.assertIn(word, done.err)
+        self.assertEqual(listed(self.server.port, ""), before)
+
     def test_moto(self):
-        """It honours conditions, and keeps a body whose checksum is wrong: named, and made up for by reading back."""
-        if Moto.missing():
-            self.skipTest(Moto.missing())
-        with tempfile.TemporaryDirectory(prefix="recloser-store-") as place:
-            server = Moto(place)
-            self.addCleanup(server.stop)
-            made = urllib.request.Request(f"http://127.0.0.1:{server.port}/lake", method="PUT")
-            urllib.request.build_opener(urllib.request.ProxyHandler({})).open(made, timeout=20).read()
-            spec = self.spec(SPEC.format(root="s3://lake/x"))
-            data = self.write("a.csv", "queue_id,state,month,capacity_mw,published_at,lon,lat\n1,TX,2026-07,1,2026-07-01,-97.5,30.5\n")
-            env = s3_environment(server.port)
-            self.assertEqual(self.recloser_json("load", spec, data, env=env)["outcome"], "loaded")
-            self.assertEqual(self.recloser_json("load", spec, data, env=env)["outcome"], "unchanged")
-            self.assertEqual(self.recloser_json("verify", spec, env=env)["outcome"], "sound")
+        """It keeps a body whose checksum is wrong, and honours conditions, unless it is very busy."""
+        self.started(Moto)
+        self.refused(self.with_words(), "does not honour", "checksums")
+        self.refused(self.with_words("store: {single_writer: true}\n"), "does not honour checksums", "no_checksums: true")
+        spec = self.with_words(Moto.words)
+        self.assertEqual(self.recloser_json("load", spec, self.data, env=self.env)["outcome"], "loaded")
+        self.assertEqual(self.recloser_json("load", spec, self.data, env=self.env)["outcome"], "unchanged")
+        self.assertEqual(self.recloser_json("verify", spec, env=self.env)["outcome"], "sound")
+        store = self.recloser_json("doctor", spec, env=self.env)["store"]
+        self.assertFalse(store["checksum"])
+        self.assertIn("checksum", "\n".join(store["sentences"]))
+
+    def test_s3s_fs(self):
+        """It looks at a condition first and writes then: several of those who come at once are told that they made the object."""
+        self.started(S3s)
+        self.refused(self.with_words(), "does not honour If-None-Match", "single_writer: true")
+        spec = self.with_words("store: {single_writer: true, no_checksums: true}\n")
+        self.assertEqual(self.recloser_json("load", spec, self.data, env=self.env)["outcome"], "loaded")
+        self.assertEqual(self.recloser_json("load", spec, self.data, env=self.env)["outcome"], "unchanged")
+        self.assertEqual(self.recloser_json("verify", spec, env=self.env)["outcome"], "sound")
+        store = self.recloser_json("doctor", spec, env=self.env)["store"]
+        self.assertFalse(store["create_once"] and store["match"])
+        self.assertIn("two loads can lose each other's version", "\n".join(store["sentences"]))
+
+    def test_seaweedfs(self):
+        self.started(SeaweedFS)
+        spec = self.with_words()
+        self.assertEqual(self.recloser_json("load", spec, self.data, env=self.env)["outcome"], "loaded")
+        store = self.recloser_json("doctor", spec, env=self.env)["store"]
+        self.assertEqual(store["sentences"], [])
 
 
 main()

@@ -131,7 +131,7 @@ class Faults(Lake):
         self.load(1)
         self.proxy.reset(lambda request: STALE if "list-type=2" in request.target else PASS)
         for version in (2, 3, 4, 2):
-            (self.root / "_recloser/queue/known.json").unlink()
+            self.remove("_recloser/queue/known.json")
             self.load(version, code=4 if version == 2 and len(self.records()) > 2 else 0)
             self.assert_whole()
         self.assertEqual(len(self.records()), 4)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loading into S3: what works on disk works in a bucket, and costs what it should."""
+import hashlib
 import re
 
 from lake import Lake, main
-from servers import KEY, signed
+from servers import KEY
 
 
 class Loading(Lake):
@@ -37,17 +38,29 @@ class Loading(Lake):
         self.load(1)
         self.load(2)
         archived = next((self.root / "_recloser/queue/archive").rglob("part.parquet.*"))
-        signed("PUT", self.gateway.port, f"{self.place_in}/queue/state=TX/month=2026-07/part.parquet", archived.read_bytes())
+        self.put("queue/state=TX/month=2026-07/part.parquet", archived.read_bytes())
         done = self.load(3)
         self.assertTrue(any("adopted" in w for w in done["warnings"]), done["warnings"])
         kinds = [r["kind"] for r in self.records()]
         self.assertEqual(kinds, ["version", "version", "adopted", "version"])
 
+    def test_foreign_object_that_is_no_parquet(self):
+        self.load(1)
+        self.put("queue/state=TX/month=2026-07/part.parquet", b"by hand")
+        done = self.load(2)
+        self.assertEqual(done["partitions"][0]["outcome"], "replaced")
+        self.assertEqual([r["kind"] for r in self.records()], ["version", "adopted", "version"])
+        self.assertEqual(self.load(3)["partitions"][0]["seq"], 4)
+        self.assertIn(hashlib.sha256(b"by hand").hexdigest(), self.objects("_recloser/queue/archive").values())
+
     def test_verify_finds_altered_bytes(self):
         self.load(1)
         data = bytearray(self.live().read_bytes())
         data[len(data) // 2] ^= 1
-        self.live().write_bytes(bytes(data))
+        if self.gateway.root:
+            self.live().write_bytes(bytes(data))  # and the server says that nothing has changed
+        else:
+            self.put("queue/state=TX/month=2026-07/part.parquet", bytes(data))
         self.assertEqual(self.call_json("verify", self.spec_path, code=1)["outcome"], "fault")
 
     def test_partition_values_with_slash_and_percent(self):
@@ -69,6 +82,11 @@ class Loading(Lake):
 
 class Costs(Lake):
     """Requests, by the server's log: so many a partition that is touched, whatever else is there."""
+
+    def setUp(self):
+        super().setUp()
+        if not hasattr(self.gateway, "requests"):
+            self.skipTest("this server has no log to count in")
 
     def cost(self, version, states):
         before = len(self.gateway.requests())
@@ -122,26 +140,26 @@ class Costs(Lake):
             self.assertEqual(done["outcome"], "unchanged")
             self.assertEqual(len(log), 3, log)  # known.json, which has the run; plans; what is live
         seven = self.live("state=S07/month=2026-07").read_bytes()
-        key = f"{self.place_in}/queue/state=S07/month=2026-07/part.parquet"
-        signed("PUT", self.gateway.port, key, self.live("state=S08/month=2026-07").read_bytes())
+        key = "queue/state=S07/month=2026-07/part.parquet"
+        self.put(key, self.live("state=S08/month=2026-07").read_bytes())
         held = self.load(0, states=states, code=4)
         self.assertEqual([p["partition"] for p in held["partitions"] if p["outcome"] != "unchanged"], ["state=S07/month=2026-07"])
-        signed("PUT", self.gateway.port, key, seven)
-        self.live("state=S09/month=2026-07").unlink()
+        self.put(key, seven)
+        self.remove("queue/state=S09/month=2026-07/part.parquet")
         done = self.load(0, states=states)
         self.assertEqual([p["partition"] for p in done["partitions"] if p["outcome"] == "replaced"], ["state=S09/month=2026-07"])
 
     def test_known_is_a_cache(self):
         """Lost, cut or of another time: the same outcome, at more requests."""
         self.load(1)
-        known = self.root / "_recloser/queue/known.json"
-        old = known.read_bytes()
+        known = "_recloser/queue/known.json"
+        old = (self.root / known).read_bytes()
         self.load(2)
         for bytes_ in (None, b"", b"{", b"[]", b'{"records": 3, "runs": [], "sources": "x", "dataset": 1}', old):
             if bytes_ is None:
-                known.unlink()
+                self.remove(known)
             else:
-                signed("PUT", self.gateway.port, f"{self.place_in}/_recloser/queue/known.json", bytes_)
+                self.put(known, bytes_)
             before = self.objects("queue")
             self.assertEqual(self.load(2)["outcome"], "unchanged", bytes_)
             self.assertEqual(self.objects("queue"), before)
@@ -168,6 +186,11 @@ class Costs(Lake):
 
 class Refusals(Lake):
     """One clear line each, and nothing changed."""
+
+    def setUp(self):
+        super().setUp()
+        if self.gateway.lets_anybody_in:
+            self.skipTest("this server looks at no signature")
 
     def refused(self, words, env=None, spec=None):
         self.load(1)

@@ -292,21 +292,29 @@ static void test_copy_variants(void **state)
 	arena_free(arena);
 }
 
+/* Nothing but the listing tells then. */
+static void forget_known(struct memory_store *store)
+{
+	for (size_t i = 0; i < store->count; i++)
+		if (strstr(store->objects[i].key, "known.json"))
+			store->objects[i].there = false;
+}
+
 static void test_stale_listing(void **state)
 {
 	struct arena *arena = arena_new(NULL);
 	struct memory_store *store = STORE(arena, "one", "two");
 	(void)state;
-	struct memory_object *known = NULL;
-	for (size_t i = 0; i < store->count; i++)
-		if (strstr(store->objects[i].key, "known.json"))
-			known = &store->objects[i];
-	known->there = false; /* nothing but the listing tells */
+	forget_known(store);
 	store->list_lag = 1;
 	must_load(store, "three");
-	known->there = false;
+	forget_known(store);
 	store->list_lag = 5;
 	must_load(store, "four");
+	forget_known(store);
+	must_load(store, "one"); /* as it was before, which no listing tells */
+	assert_live(store, "one");
+	assert_int_equal(store->live_count, 5);
 	store->list_lag = 0;
 	check(store, "listings that lag");
 	arena_free(arena);

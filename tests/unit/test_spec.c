@@ -250,7 +250,7 @@ static void test_storage_and_geometry(void **state)
 	assert_string_equal(spec->root, "s3://bucket/prefix");
 	assert_string_equal(spec->geoparquet, "2.0");
 	assert_string_equal(spec->temp_directory, "/scratch");
-	assert_true(spec->single_writer && spec->archive_sources && spec->ties_refuse);
+	assert_true(spec->single_writer && spec->no_checksums && spec->archive_sources && spec->ties_refuse);
 	assert_string_equal(spec->revision, "published_at");
 	assert_false(spec->other_columns_keep);
 	assert_int_equal(read_good(*state, "geometry-none")->geometry.from, GEOMETRY_NONE);
