@@ -175,7 +175,8 @@ recloser_status object_recover(struct dataset *dataset, struct arena *arena, boo
 							   recloser_error *error) RC_CHECKED;
 recloser_status object_recover_look(struct dataset *dataset, struct arena *arena, struct recovery *out,
 									recloser_error *error) RC_CHECKED;
-recloser_status object_recover_rebuild(struct dataset *dataset, recloser_error *error) RC_CHECKED;
+recloser_status object_recover_rebuild(struct dataset *dataset, struct arena *arena, struct recovery *out,
+									   recloser_error *error) RC_CHECKED; /* object_rebuild.c */
 /* What announced plans may still make live, as commit_open_entries gives it. */
 recloser_status object_open_entries(struct dataset *dataset, struct arena *arena, json_t **out,
 									recloser_error *error) RC_CHECKED;

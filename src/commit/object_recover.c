@@ -147,13 +147,6 @@ recloser_status object_recover_look(struct dataset *dataset, struct arena *arena
 	return look_at_tree(dataset, arena, out, error);
 }
 
-recloser_status object_recover_rebuild(struct dataset *dataset, recloser_error *error)
-{
-	error_set(error, RECLOSER_USAGE, "recover.rebuild", "a lost ledger can't be made again in an object store");
-	error_where(error, "%s", dataset->control);
-	return error_hint(error, "the next load adopts what is live, partition by partition; archived objects stay");
-}
-
 recloser_status object_open_entries(struct dataset *dataset, struct arena *arena, json_t **out, recloser_error *error)
 {
 	*out = NULL;

@@ -312,7 +312,7 @@ recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep,
 recloser_status recover_rebuild(struct dataset *dataset, struct arena *arena, struct recovery *out, recloser_error *error)
 {
 	if (dataset->bucket)
-		return object_recover_rebuild(dataset, error);
+		return object_recover_rebuild(dataset, arena, out, error);
 	struct staging *own;
 	memset(out, 0, sizeof *out);
 	RC_TRY(scratch_begin(dataset, arena, &own, error));

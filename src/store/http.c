@@ -283,6 +283,8 @@ static enum bucket_answer failure(struct http *http, struct arena *arena, const 
 	default:
 		error_set(error, RECLOSER_IO, "store.no_answer", "the object store gave no answer to %s: %s", request->method, why);
 		error_where(error, "%s", host);
+		if (code == CURLE_GOT_NOTHING && text_starts(request->url, "http://"))
+			error_hint(error, "run again when the store is well; if it wants TLS, do without AWS_HTTPS=NO");
 		return BUCKET_UNKNOWN;
 	}
 }

@@ -92,7 +92,8 @@ class Gateway(Server):
     def missing(cls):
         return None if cls.program.exists() else "versitygw is not here; scripts/setup-stores fetches it"
 
-    def __init__(self, directory):
+    def __init__(self, directory, *more):
+        """`more` words for its command line, in which {port} is its port."""
         directory = pathlib.Path(directory)
         self.data, meta, self.access_log = directory / "data", directory / "meta", directory / "access.log"
         self.root = self.data / BUCKET
@@ -107,7 +108,7 @@ class Gateway(Server):
             beside = ["--sidecar", str(meta)]
         self.one_step = not beside
         self.start(directory, [str(self.program), "--access", KEY, "--secret", SECRET, "--port", f"127.0.0.1:{port}",
-                               "--access-log", str(self.access_log), "posix", *beside, str(self.data)], port)
+                               "--access-log", str(self.access_log), *[word.format(port=port) for word in more], "posix", *beside, str(self.data)], port)
 
     def requests(self):
         """What the server answered so far: [(operation, key)]."""

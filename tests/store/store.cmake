@@ -24,6 +24,8 @@ store_test(s3_cases)
 store_test(s3_demo)
 store_test(s3_faults)
 store_test(s3_history)
+store_test(s3_rebuild)
+store_test(s3_tls)
 store_test(s3_race TIMEOUT 5400) # RECLOSER_TEST_FULL=1: a thousand rounds
 store_test(azure)
 store_test(probe)
