@@ -50,7 +50,7 @@ static recloser_status writable(struct dataset *dataset, struct arena *arena, co
 	struct fs_stat stat;
 	const char *level;
 	RC_TRY(existing_level(dataset, arena, path, &stat, &level, error));
-	int failed = dataset->fs->ops->may_write(dataset->fs, level);
+	int failed = stat.is_directory ? dataset->fs->ops->may_write(dataset->fs, level) : ENOTDIR;
 	if (failed == 0 || failed == ENOENT)
 		return RECLOSER_OK;
 	error_errno(error, "store.not_writable", failed, "write into", level);
