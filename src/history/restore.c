@@ -78,6 +78,12 @@ static void waiting(void *arg, const char *holder)
 		common->progress(common->progress_arg, &(recloser_progress){.phase = "wait", .note = holder});
 }
 
+/* Bytes of another program, adopted and now asked for: verify holds them against what recloser writes. */
+static bool is_foreign(const struct record *earlier)
+{
+	return !json_get_text(earlier->json, "shape") && !json_get_bool(earlier->json, "rebuilt", false);
+}
+
 static void tell(struct history *h, const struct record *earlier, const char *run, const struct entry *entry,
 				 const struct commit_report *report, const char *outcome)
 {
@@ -158,6 +164,9 @@ recloser_status restore(struct history *h, const recloser_restore_options *optio
 		return status;
 	}
 	status = commit_run(staging, arena, &entry, 1, &commit, &report, error);
+	if (status == RECLOSER_OK && is_foreign(earlier))
+		strings_add(arena, &report.warnings,
+					arena_printf(arena, "seq %" PRId64 " was written by another program; recloser verify tells what it lacks", earlier->seq));
 	dataset_keep(h->dataset, arena);
 	tell(h, earlier, run, &entry, &report, outcome_word(status, entry.outcome));
 	return status;
