@@ -5,18 +5,22 @@
 #include <cpl_conv.h>
 #include <cpl_minixml.h>
 #include <curl/curl.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "store/bucket_s3.h"
 #include "store/http.h"
 
-static const uint64_t ONE_PIECE = UINT64_C(64) << 20, BLOCK = UINT64_C(32) << 20;
+static const uint64_t ONE_PIECE = UINT64_C(64) << 20, BLOCK = UINT64_C(32) << 20; /* without VSIAZ_CHUNK_SIZE */
 static const char service_version[] = "2021-08-06";
 
 struct azure {
@@ -26,6 +30,7 @@ struct azure {
 	const char *container, *prefix;
 	uint8_t key[128];
 	int key_count;
+	uint64_t one_piece, block; /* a longer body is put in blocks of so many bytes */
 	struct arena *arena;
 	struct http *http;
 };
@@ -161,12 +166,42 @@ static void add_condition(struct call *call, enum bucket_when when, const char *
 	call->if_match = when == BUCKET_IF_MATCH ? token : NULL;
 }
 
+/* Content-MD5 of a part of the body: a block is checked as it comes, the list says nothing of bytes. */
+static enum bucket_answer block_md5(struct arena *arena, const struct bucket_body *body, uint64_t from, uint64_t count,
+									const char **out, recloser_error *error)
+{
+	uint8_t md5[16];
+	unsigned size = sizeof md5;
+	const unsigned char *bytes = (const unsigned char *)body->bytes + (body->file ? 0 : from);
+	void *part = NULL;
+	if (body->file) {
+		int descriptor = open(body->file, O_RDONLY | O_CLOEXEC);
+		part = descriptor < 0 ? NULL : mmap(NULL, (size_t)count, PROT_READ, MAP_PRIVATE, descriptor, (off_t)from);
+		int failed = errno;
+		if (descriptor >= 0)
+			close(descriptor);
+		if (descriptor < 0 || part == MAP_FAILED) {
+			error_errno(error, "store.file", failed, "read", body->file);
+			return BUCKET_FAILED;
+		}
+		bytes = part;
+	}
+	bool done = EVP_Digest(bytes, (size_t)count, md5, &size, EVP_md5(), NULL) == 1;
+	if (part)
+		munmap(part, (size_t)count);
+	if (!done)
+		arena_out_of_memory(arena);
+	*out = base64_of(arena, md5, sizeof md5);
+	return BUCKET_DONE;
+}
+
 /* Blocks have no effect until the list of them is put. Their names are of this body, so that two writers do not mix. */
 static enum bucket_answer put_blocks(struct bucket *bucket, struct arena *arena, const char *key,
 									 const struct bucket_body *body, struct text *names, recloser_error *error)
 {
+	const uint64_t block = azure_of(bucket)->block;
 	text_add(names, "<?xml version=\"1.0\" encoding=\"utf-8\"?><BlockList>");
-	for (uint64_t from = 0, n = 0; from < body->count; from += BLOCK, n++) {
+	for (uint64_t from = 0, n = 0; from < body->count; from += block, n++) {
 		struct http_answer answer;
 		const char *name = arena_printf(arena, "%.32s-%08llu", body->sha256, (unsigned long long)n);
 		const char *id = base64_of(arena, (const uint8_t *)name, (int)strlen(name));
@@ -174,10 +209,12 @@ static enum bucket_answer put_blocks(struct bucket *bucket, struct arena *arena,
 							.key = key,
 							.body = body,
 							.from = from,
-							.count = body->count - from < BLOCK ? body->count - from : BLOCK};
+							.count = body->count - from < block ? body->count - from : block};
 		strings_add(arena, &call.query, arena_printf(arena, "blockid=%s", id));
 		strings_add(arena, &call.query, "comp=block");
-		enum bucket_answer out = exchange(bucket, arena, &call, &answer, error);
+		enum bucket_answer out = block_md5(arena, body, from, call.count, &call.content_md5, error);
+		if (out == BUCKET_DONE)
+			out = exchange(bucket, arena, &call, &answer, error);
 		if (out == BUCKET_DONE && answer.status != 201)
 			out = meaning(bucket, arena, &answer, "write a block", key, false, error);
 		if (out == BUCKET_ABSENT)
@@ -201,7 +238,7 @@ static enum bucket_answer put(struct bucket *bucket, const char *key, const stru
 	enum bucket_answer out = BUCKET_DONE;
 	const char *md5 = base64_of(arena, body->md5, sizeof body->md5);
 	add_condition(&call, when, token);
-	if (body->count > ONE_PIECE) {
+	if (body->count > azure_of(bucket)->one_piece) {
 		out = put_blocks(bucket, arena, key, body, &names, error);
 		bucket_body_bytes(&list, names.at, names.length);
 		call.body = &list;
@@ -214,7 +251,12 @@ static enum bucket_answer put(struct bucket *bucket, const char *key, const stru
 	}
 	if (out == BUCKET_DONE)
 		out = exchange(bucket, arena, &call, &answer, error);
-	if (out == BUCKET_DONE && answer.status != 201) {
+	if (out == BUCKET_DONE && answer.status == 400 && strcmp(answer.code, "InvalidBlockList") == 0) {
+		/* Whoever else made this blob since has thrown our blocks away. */
+		out = when == BUCKET_ALWAYS ? BUCKET_BUSY : BUCKET_LOST;
+		if (out == BUCKET_BUSY)
+			error_set(error, RECLOSER_IO, "store.busy", "another writer took the blocks of a blob away");
+	} else if (out == BUCKET_DONE && answer.status != 201) {
 		out = meaning(bucket, arena, &answer, "write a blob", key, when != BUCKET_ALWAYS, error);
 		if (out == BUCKET_ABSENT)
 			out = when == BUCKET_IF_MATCH ? BUCKET_LOST : BUCKET_FAILED;
@@ -408,6 +450,11 @@ recloser_status bucket_azure(struct arena *arena, const char *url, struct bucket
 		return error_where(error, "AZURE_STORAGE_ACCESS_KEY or AccountKey");
 	}
 	azure->key_count -= text_ends(key, "==") ? 2 : text_ends(key, "=") ? 1 : 0;
+	const char *chunk = http_setting("VSIAZ_CHUNK_SIZE"); /* megabytes */
+	long megabytes = chunk ? strtol(chunk, NULL, 10) : 0;
+	bool given = megabytes > 0 && megabytes <= 4000; /* the most of a block */
+	azure->block = given ? (uint64_t)megabytes << 20 : BLOCK;
+	azure->one_piece = given ? azure->block : ONE_PIECE;
 	azure->arena = arena;
 	*bucket = (struct bucket){.ops = &azure_ops, .impl = azure, .url = arena_strdup(arena, url)};
 	bucket->server = arena_printf(arena, "%s%s/%s", azure->endpoint, azure->endpoint_path, azure->container);

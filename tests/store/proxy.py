@@ -114,7 +114,7 @@ class Proxy:
         if action == STALE and request.target in self.pages:
             client.sendall(self.pages[request.target])
             return True
-        server.sendall(request.head + body)
+        server.sendall(request.head + request.body)
         answer, content = read_message(go, request.method == "HEAD")
         if answer is None or action == DROP_AFTER:
             return False

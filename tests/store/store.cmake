@@ -27,7 +27,7 @@ store_test(s3_history)
 store_test(s3_rebuild)
 store_test(s3_tls)
 store_test(s3_race TIMEOUT 5400) # RECLOSER_TEST_FULL=1: a thousand rounds
-store_test(azure)
+store_test(azure TIMEOUT 3600)
 store_test(probe)
 store_test(remote_inputs)
 foreach(file s3_load s3_demo s3_faults s3_history s3_race)

@@ -5,6 +5,7 @@ import datetime
 import hashlib
 import hmac
 import os
+import random
 import re
 import subprocess
 import tempfile
@@ -12,15 +13,19 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from lake import Case, SPEC, csv, main
+from lake import FULL, Case, SPEC, csv, main
 from proxy import DROP_AFTER, DROP_BEFORE, PASS, Proxy
 from servers import Azurite
 from support import PROGRAM
 
 CONTAINER = "lake"
+ROUNDS = 100 if FULL else 5
+ROWS = 45_000  # of the blobs in blocks: more than a megabyte
 
 
 class Azure(Case):
+    sides = (False, True)  # killed before the server acts on a request, and after
+
     @classmethod
     def setUpClass(cls):
         cls.why = Azurite.missing()
@@ -103,50 +108,62 @@ class Azure(Case):
         self.assertEqual(self.load(2)["partitions"][0]["seq"], 2)
         self.assert_sound(2)
 
+    def start(self, version, rows=0):
+        environment = {k: v for k, v in {**os.environ, **self.environment}.items() if v is not None}
+        data = self.write(f"s{version}-{rows}.csv", self.content(version, rows))
+        return subprocess.Popen([str(PROGRAM), "load", "--accept", "older", str(self.spec_path), str(data)], cwd=self.dir, env=environment,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def content(self, version, rows):
+        return csv(version)
+
+    def killed_at_each(self, after, numbers=None):
+        """Kill -9 when a request comes, before or after the server acts on it; returns how many points there were."""
+        number, hit = 0, [True]
+        while hit:
+            number += 1
+            hit = []
+            self.fresh(f"-{after}-{number}")
+            self.proxy.reset()
+            self.load(1)
+
+            def act(request):
+                if request.number < number:
+                    return PASS
+                if not hit:
+                    hit.append(request)
+                    if not after:
+                        process.kill()
+                    return DROP_AFTER if after else DROP_BEFORE
+                process.kill()
+                return DROP_BEFORE
+
+            self.proxy.reset(act)
+            process = self.start(2)
+            process.communicate(timeout=120)
+            self.proxy.reset()
+            self.load(2)
+            self.assert_sound(2, plans=1)  # of the dead run: its PUT may still be on its way
+        return number - 1
+
     def test_killed_between_requests(self):
         self.load(0)
-        for after in (False, True):
-            number, hit = 0, [True]
-            while hit:
-                number += 1
-                hit = []
-                self.fresh(f"-{after}-{number}")
-                self.proxy.reset()
-                self.load(1)
-
-                def act(request):
-                    if request.number < number:
-                        return PASS
-                    if not hit:
-                        hit.append(request)
-                        if not after:
-                            process.kill()
-                        return DROP_AFTER if after else DROP_BEFORE
-                    process.kill()
-                    return DROP_BEFORE
-
-                self.proxy.reset(act)
-                environment = {k: v for k, v in {**os.environ, **self.environment}.items() if v is not None}
-                process = subprocess.Popen([str(PROGRAM), "load", str(self.spec_path), str(self.write("v2.csv", csv(2)))], cwd=self.dir,
-                                           env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                process.wait(60)
-                self.proxy.reset()
-                self.load(2)
-                self.assert_sound(2, plans=1)  # of the dead run: its PUT may still be on its way
+        points = [self.killed_at_each(after) for after in self.sides]
+        self.assertGreater(min(points), 10)
+        print(f"killed at {points} requests", flush=True)
 
     def test_two_writers(self):
         self.load(0)
-        environment = {k: v for k, v in {**os.environ, **self.environment}.items() if v is not None}
-        versions = 1
-        for turn in range(5):
-            writers = [subprocess.Popen([str(PROGRAM), "load", "--accept", "older", str(self.spec_path), str(self.write(f"w{v}.csv", csv(v)))], cwd=self.dir,
-                                        env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-                       for v in (1 + 2 * turn, 2 + 2 * turn)]
-            errors = [w.communicate(timeout=60)[1] for w in writers]
+        versions, conflicts = 1, 0
+        for turn in range(ROUNDS):
+            writers = [self.start(v) for v in (1 + 2 * turn, 2 + 2 * turn)]
+            errors = [w.communicate(timeout=120)[1] for w in writers]
             codes = [w.returncode for w in writers]
             self.assertTrue(set(codes) <= {0, 5} and 0 in codes, errors)
             versions += codes.count(0)
+            conflicts += codes.count(5)
             self.assert_sound(versions)
+        print(f"{ROUNDS} rounds, {conflicts} conflicts", flush=True)
 
     def test_wrong_key_and_missing_container(self):
         self.load(1)
@@ -156,6 +173,89 @@ class Azure(Case):
         spec = self.spec(SPEC.format(root="az://no-such-lake/x"), "other.yaml")
         done = self.recloser("load", spec, self.dir / "v2.csv", code=6, env=self.environment)
         self.assertIn("no such container", done.err)
+
+
+def is_block(request):
+    return re.search(r"[?&]comp=block(&|$)", request.target) is not None
+
+
+class Blocks(Azure):
+    """Blobs that are put in blocks, as those over 64 MB are: here those over one megabyte, and in full one of 70."""
+
+    sides = (False, True) if FULL else (True,)
+    test_wrong_key_and_missing_container = None
+
+    def setUp(self):
+        super().setUp()
+        self.environment = {**self.environment, "VSIAZ_CHUNK_SIZE": "1"}
+
+    def content(self, version, rows=0, chance=None):
+        """Rows that no compression makes short."""
+        chance = random.Random(version)
+        lines = ["queue_id,state,month,capacity_mw,published_at,lon,lat"]
+        lines += [f"{row},TX,2026-07,{chance.random()},2026-07-{1 + version % 28:02d},-97.5,{30 + chance.random()}" for row in range(rows or ROWS)]
+        return "\n".join(lines) + "\n"
+
+    def load(self, version, code=0, states=("TX",), rows=0):
+        data = self.write(f"v{version}-{rows}.csv", self.content(version, rows))
+        return self.recloser_json("load", self.spec_path, data, code=code, env=self.environment)
+
+    def live(self):
+        return self.request("GET", f"/{CONTAINER}/{self.prefix}/queue/state=TX/month=2026-07/part.parquet")
+
+    def test_whole_or_nothing(self):
+        """While a blob grows block by block a reader sees the one before, or none."""
+        self.load(1)
+        seen = []
+
+        def look(request):
+            if is_block(request) and "/queue/state=" in urllib.parse.unquote(request.target):
+                status, body = self.live()
+                seen.append((status, hashlib.sha256(body).hexdigest() if status == 200 else None))
+            return PASS
+
+        first = hashlib.sha256(self.live()[1]).hexdigest()
+        self.proxy.reset(look)
+        self.load(2)
+        blocks = [r for r in self.proxy.requests if is_block(r)]
+        self.assertGreater(len(blocks), 1)
+        self.assertTrue(all(r.header("content-md5") for r in blocks))
+        self.assertEqual(set(seen), {(200, first)})
+        self.fresh("-new")
+        seen.clear()
+        self.proxy.reset(look)
+        self.load(1)
+        self.assertEqual(set(seen), {(404, None)})
+        self.assertEqual(hashlib.sha256(self.live()[1]).hexdigest(), first)
+
+    def test_altered_block(self):
+        """A block that is not what its digest says is refused, and sent again with the rest."""
+        self.load(1)
+        altered = []
+
+        def act(request):
+            if is_block(request) and not altered:
+                altered.append(request)
+                request.body = bytes([request.body[0] ^ 1]) + request.body[1:]
+            return PASS
+
+        self.proxy.reset(act)
+        done = self.recloser("load", self.spec_path, self.write("v2.csv", self.content(2)), code=None, env=self.environment)
+        self.assertTrue(altered)
+        self.assertIn(done.code, (0, 6), done)
+        self.proxy.reset()
+        self.load(2)
+        self.assert_sound(2, plans=1)
+
+    def test_more_than_64_megabytes(self):
+        if not FULL:
+            self.skipTest("RECLOSER_TEST_FULL=1")
+        del self.environment["VSIAZ_CHUNK_SIZE"]
+        self.load(1, rows=4_800_000)
+        size = [length for name, (_, length) in self.blobs().items() if name.endswith("part.parquet")][0]
+        self.assertGreater(size, 64 << 20)
+        self.load(2, rows=4_800_000)
+        self.assert_sound(2)
 
 
 main()
