@@ -135,6 +135,7 @@ typedef struct recloser_verify_options {
 	int64_t expect_rows;           /* negative: not asked for */
 	bool quick;                    /* sizes, times and inodes against the records; no file is read */
 	bool cold;                     /* ask the kernel to drop cached pages first, so that the disk is read */
+	bool archive;                  /* read every archived version too, for its SHA-256 */
 	const char *tag;               /* verify the versions that this tag pins, in the archive, instead of what is live; or NULL */
 } recloser_verify_options;
 

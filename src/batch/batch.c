@@ -225,6 +225,45 @@ recloser_status batch_read(struct arena *arena, struct layout_context *context, 
 
 /* ---- partitions ---- */
 
+/* Is there a row, good or in quarantine, in a partition at or below `wanted`? Otherwise *near is one that is spelled like it. */
+static recloser_status look_for(struct batch *batch, const char *wanted, bool *found, const char **near, recloser_error *error)
+{
+	struct arena *arena = batch->arena;
+	struct rows rows;
+	struct strings paths = {0};
+	const char *path = batch_path_sql(arena, &batch->context->spec->partition);
+	const char *aside = batch->quarantined ? " UNION ALL SELECT partition FROM quarantine" : "";
+	size_t depth = 1;
+	for (const char *at = wanted; *at; at++)
+		depth += *at == '/';
+	RC_TRY(engine_query(batch->context->engine, arena, "look for a partition", arena_printf(arena,
+	    "SELECT DISTINCT array_to_string(string_split(p, '/')[:%zu], '/') AS head, head = %s FROM"
+	    " (SELECT %s AS p FROM batch WHERE _rc_fault IS NULL%s) WHERE p IS NOT NULL ORDER BY 2 DESC, 1 LIMIT 1000", depth,
+	    sql_text(arena, wanted), path, aside), &rows, error));
+	for (size_t i = 0; i < rows.row_count; i++)
+		strings_add(arena, &paths, rows_at(&rows, i, 0));
+	*found = rows.row_count && rows_at(&rows, 0, 1) && strcmp(rows_at(&rows, 0, 1), "true") == 0;
+	*near = text_nearest(wanted, paths.at, paths.count);
+	if (!*near && paths.count)
+		*near = paths.at[0];
+	return RECLOSER_OK;
+}
+
+recloser_status batch_has(struct batch *batch, const char *const *wanted, size_t count, struct strings *unknown, const char **near,
+                          recloser_error *error)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool found;
+		const char *other;
+		RC_TRY(look_for(batch, wanted[i], &found, &other, error));
+		if (found)
+			continue;
+		strings_add(batch->arena, unknown, wanted[i]);
+		*near = other;
+	}
+	return RECLOSER_OK;
+}
+
 recloser_status batch_only(struct batch *batch, const char *const *wanted, size_t count, recloser_error *error)
 {
 	if (count == 0)

@@ -54,6 +54,9 @@ recloser_status quarantine_summary(struct batch *batch, size_t most, struct stri
 /* Write the table `quarantine` as Parquet. */
 recloser_status quarantine_write(struct batch *batch, const char *path, recloser_error *error) RC_CHECKED;
 
+/* Those of `wanted` in which, or below which, the source has no row, not even one in quarantine; *near is a partition that it has. */
+recloser_status batch_has(struct batch *batch, const char *const *wanted, size_t count, struct strings *unknown, const char **near,
+                          recloser_error *error) RC_CHECKED;
 /* Keep only the partitions that are wanted (--only); the rest counts as filtered. */
 recloser_status batch_only(struct batch *batch, const char *const *wanted, size_t count, recloser_error *error) RC_CHECKED;
 /* Find the partitions; refuse two files for one where the spec does not allow it; report look-alike and clashing values. */

@@ -28,6 +28,13 @@ static const char *with_column(struct arena *arena, const char *column, const ch
 	return column && !strstr(reason, column) ? arena_printf(arena, "%s: %s", column, reason) : reason;
 }
 
+/* What lets rows in whose only fault is that they have no geometry; else "". */
+static const char *way_in(const char *reason)
+{
+	bool bare = text_starts(reason, "geometry is missing") || text_starts(reason, "the geometry is empty") || text_starts(reason, "no feature of ");
+	return bare ? "; geometry: {missing: allow} keeps such rows" : "";
+}
+
 static void say_more(struct arena *arena, const struct rows *rows, size_t total_at, struct strings *out)
 {
 	int64_t more = rows->row_count ? rows_int(rows, 0, total_at) - (int64_t)rows->row_count : 0;
@@ -58,7 +65,7 @@ static recloser_status spellings(struct batch *batch, struct strings *out, reclo
 			line = arena_printf(arena, "%s; say how they are spelled: format: \"%%m/%%d/%%Y\" or the like", line);
 		else if (accept)
 			line = arena_printf(arena, "%s; missing: [%s] would accept them", line, accept);
-		strings_add(arena, out, line);
+		strings_add(arena, out, arena_printf(arena, "%s%s", line, way_in(rows_at(&rows, i, 1))));
 	}
 	say_more(arena, &rows, 6, out);
 	return RECLOSER_OK;
@@ -137,8 +144,8 @@ recloser_status quarantine_summary(struct batch *batch, size_t most, struct stri
 		bool one = strcmp(count, "1") == 0, more = rows_at(&rows, i, 5) && strcmp(rows_at(&rows, i, 5), "true") == 0;
 		const char *what = value && column ? arena_printf(arena, "%s is \"%s\": %s", column, value, rows_at(&rows, i, 2))
 		                                 : with_column(arena, column, rows_at(&rows, i, 2));
-		strings_add(arena, out, arena_printf(arena, "%s row%s quarantined: %s (row%s %s%s)", count, one ? "" : "s", what, one ? "" : "s",
-		                                     rows_at(&rows, i, 4), more ? ", ..." : ""));
+		strings_add(arena, out, arena_printf(arena, "%s row%s quarantined: %s (row%s %s%s)%s", count, one ? "" : "s", what, one ? "" : "s",
+		                                     rows_at(&rows, i, 4), more ? ", ..." : "", way_in(rows_at(&rows, i, 2))));
 	}
 	say_more(arena, &rows, 6, out);
 	return RECLOSER_OK;

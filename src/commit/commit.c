@@ -100,7 +100,6 @@ static recloser_status report_entries(struct session *session, struct plan *plan
 		struct planned *planned = &plan->at[i];
 		if (!planned->entry)
 			continue;
-		planned->entry->seq = planned->seq;
 		planned->entry->loaded_at = plan->loaded_at;
 		planned->entry->archive = planned->archive;
 		planned->entry->outcome = outcome_of(planned);
@@ -133,6 +132,9 @@ static recloser_status after_decision(struct staging *staging, struct plan *plan
 	staging->decided = true;
 	report->number = plan->number;
 	report->loaded_at = plan->loaded_at;
+	for (size_t i = 0; i < plan->count; i++) /* also of a run that can't be finished now */
+		if (plan->at[i].entry)
+			plan->at[i].entry->seq = plan->at[i].seq;
 	if (finish(session, plan, &reason) != RECLOSER_OK)
 		return unclear(plan, &reason, error);
 	staging->gone = true;

@@ -46,6 +46,18 @@ static recloser_status is_open_commit(struct dataset *dataset, struct arena *are
 	return RECLOSER_OK;
 }
 
+/* Its quarantine and its list of keys that disappeared, which lie in their places before a run decides: a run that never did,
+ * and has no report, leaves nobody who names them. */
+static void sweep_lists(struct dataset *dataset, struct arena *arena, const char *run)
+{
+	struct fs *fs = dataset->fs;
+	struct fs_stat stat;
+	if (fs->ops->stat(fs, path_control(dataset, arena, arena_printf(arena, "runs/%s.json", run)), &stat) != ENOENT)
+		return;
+	(void)fs->ops->unlink(fs, path_control(dataset, arena, arena_printf(arena, "quarantine/%s.pq", run)));
+	(void)fs->ops->unlink(fs, path_control(dataset, arena, arena_printf(arena, "disappeared/%s.pq", run)));
+}
+
 static recloser_status sweep_run(struct dataset *dataset, struct arena *arena, const char *run, struct recovery *out,
 								 recloser_error *error)
 {
@@ -70,6 +82,7 @@ static recloser_status sweep_run(struct dataset *dataset, struct arena *arena, c
 		return error_errno(error, "store.lock", failed, "lock the staging of", directory);
 	recloser_status status = is_open_commit(dataset, arena, run, &open, error);
 	if (status == RECLOSER_OK && !open) {
+		sweep_lists(dataset, arena, run);
 		remove_tree(fs, arena, directory, "alive");
 		strings_add(arena, &out->swept, run);
 	}

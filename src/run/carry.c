@@ -103,6 +103,17 @@ static recloser_status leave_out_moved(struct run *run, recloser_error *error)
 	return RECLOSER_OK;
 }
 
+/* Every row would be there twice, under its old key and its new one. */
+static recloser_status refuse_other_identity(const struct run *run, const struct run_part *part, recloser_error *error)
+{
+	const char *words = run_other_identity(run, part->reference);
+	if (!words)
+		return RECLOSER_OK;
+	error_set(error, RECLOSER_REFUSED, "carry.identity", "no row can be carried over: %s", words);
+	error_where(error, "%s", *part->part.batch_part->path ? part->part.batch_part->path : "the one partition");
+	return error_hint(error, "write the key as it was; or, if the change is meant, load once with disappeared: {policy: warn}");
+}
+
 recloser_status run_carry(struct run *run, recloser_error *error)
 {
 	if (run->spec->disappeared.policy != POLICY_CARRY)
@@ -117,6 +128,7 @@ recloser_status run_carry(struct run *run, recloser_error *error)
 		RC_TRY(run_own_reference(run, part, error));
 		if (!part->reference)
 			continue;
+		RC_TRY(refuse_other_identity(run, part, error));
 		RC_TRY(carry_part(run, part->part.batch_part, part->reference, &carried, error));
 		count_carried(run, part, (int64_t)carried);
 	}

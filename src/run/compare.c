@@ -33,6 +33,30 @@ static bool widened(const char *from, const char *to)
 	return false;
 }
 
+/* The spec's word for a type of the engine, or NULL. */
+static const char *type_word(struct arena *arena, const char *type)
+{
+	static const char *const pairs[][2] = {{"VARCHAR", "text"}, {"BIGINT", "integer"}, {"DOUBLE", "double"}, {"BOOLEAN", "boolean"},
+	    {"DATE", "date"}, {"TIMESTAMP", "timestamp"}, {"TIMESTAMP WITH TIME ZONE", "timestamptz"}, {"TIME", "time"}, {"UUID", "uuid"},
+	    {"JSON", "json"}};
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+		if (strcmp(type, pairs[i][0]) == 0)
+			return pairs[i][1];
+	return text_starts(type, "DECIMAL") ? arena_printf(arena, "\"decimal%s\"", type + strlen("DECIMAL")) : NULL;
+}
+
+/* Readers open a tree as one table, with one type a column; so it is the dataset's, and no partition's own affair. */
+static recloser_status retyped(const struct run *run, const char *name, const char *live, const char *now, const char *partition, int64_t seq,
+                               recloser_error *error)
+{
+	const char *word = type_word(run->arena, live);
+	const char *keep = word ? arena_printf(run->arena, "to keep it, write columns: {%s: {type: %s}}; ", name, word) : "";
+	error_set(error, RECLOSER_REFUSED, "schema.retyped", "column %s is %s in the live version and %s in this load", name, live, now);
+	error_where(error, "%s, seq %" PRId64, *partition ? partition : "the one partition", seq);
+	return error_hint(error, "a tree has one type a column, or readers fail: %sto change it, give the dataset another name with `dataset:` "
+	                  "and load the files again, or give the new column another name", keep);
+}
+
 static recloser_status check_column(struct run *run, const struct run_part *part, const char *name, const char *live_type,
                                     recloser_error *error)
 {
@@ -47,9 +71,7 @@ static recloser_status check_column(struct run *run, const struct run_part *part
 	}
 	if (strcmp(type, live_type) == 0 || widened(live_type, type))
 		return RECLOSER_OK;
-	error_set(error, RECLOSER_REFUSED, "schema.retyped", "column %s is %s in the live version and %s in this load", name, live_type, type);
-	error_where(error, "%s, seq %" PRId64, shown(part), part->base->seq);
-	return error_hint(error, "declare its type in the spec: columns: {%s: {type: ...}}", name);
+	return retyped(run, name, live_type, type, part->part.batch_part->path, part->base->seq, error);
 }
 
 static recloser_status check_schema(struct run *run, const struct run_part *part, recloser_error *error)

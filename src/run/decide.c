@@ -63,6 +63,7 @@ static json_t *record_of(struct run *run, const struct run_part *part)
 	json_put(arena, record, "sources", sources_json(run, p->batch_part));
 	json_put_text(arena, record, "spec_sha256", run->spec->text_sha256);
 	json_put_text(arena, record, "shape", run->spec->shape);
+	json_put(arena, record, "key", run_key_json(run));
 	json_put_int(arena, record, "rows_in", (int64_t)p->batch_part->rows_in);
 	json_put_int(arena, record, "rows_written", (int64_t)p->batch_part->rows);
 	json_put_int(arena, record, "superseded", (int64_t)p->batch_part->superseded);
@@ -223,6 +224,45 @@ static void fill_entry(struct run *run, struct run_part *part, struct entry *ent
 	memcpy(entry->sha256, part->part.sha256, sizeof entry->sha256);
 }
 
+/* What the ledger says of a partition in which this run wrote nothing after all: what is live there may have been adopted, or
+ * be another writer's. Best effort, for the report. */
+static void tell_live(struct run *run, struct run_part *part)
+{
+	recloser_error ignored = {0};
+	struct record *newest;
+	if (ledger_newest(run->dataset, run->arena, part->part.batch_part->path, &newest, &ignored) != RECLOSER_OK || !newest)
+		return;
+	part->base = newest;
+	part->seq = newest->seq;
+}
+
+static void take_outcomes(struct run *run, const struct committing *committing, size_t count, recloser_status status)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct entry *entry = &committing->entries[i];
+		struct run_part *part = committing->parts[i];
+		if (entry->outcome == ENTRY_PENDING && status == RECLOSER_CONFLICT) /* nothing was decided */
+			part->outcome = PART_CONFLICT;
+		else if (entry->outcome != ENTRY_PENDING && to_write(part))
+			part->outcome = outcome_of(entry->outcome);
+		if (to_write(part))
+			part->seq = entry->seq ? entry->seq : part->seq;
+		else if (part->outcome == PART_UNCHANGED || part->outcome == PART_CONFLICT)
+			tell_live(run, part);
+	}
+}
+
+/* A run without a decision leaves no files that no run names. */
+static void take_back(struct run *run)
+{
+	recloser_error ignored = {0};
+	const char **const paths[] = {&run->quarantine_path, &run->disappeared_path};
+	for (size_t i = 0; i < 2; i++) {
+		if (*paths[i] && control_remove(run->dataset, run->arena, *paths[i], &ignored) == RECLOSER_OK)
+			*paths[i] = NULL;
+	}
+}
+
 recloser_status run_commit(struct run *run, recloser_error *error)
 {
 	struct committing committing = {.run = run};
@@ -234,24 +274,25 @@ recloser_status run_commit(struct run *run, recloser_error *error)
 			committing.parts[count] = &run->parts[i];
 			fill_entry(run, &run->parts[i], &committing.entries[count++]);
 		}
-	RC_TRY(write_quarantine(run, error));
-	RC_TRY(run_write_disappeared(run, error));
+	recloser_status status = write_quarantine(run, error);
+	if (status == RECLOSER_OK)
+		status = run_write_disappeared(run, error);
+	if (status != RECLOSER_OK) {
+		take_back(run);
+		return status;
+	}
 	struct commit_options options = {.wait_seconds = run->options->common.wait_seconds == 0 ? 60 : run->options->common.wait_seconds,
 	                                 .look_again = look_again, .waiting = waiting, .describe = describe_adopted, .arg = &committing,
 	                                 .config = run->dataset->config ? NULL : config_of(run)};
 	run_progress(run, "commit", 0, 0, count);
 	*run->decided = 1;
-	recloser_status status = commit_run(run->staging, run->arena, committing.entries, count, &options, &run->commit, error);
-	for (size_t i = 0; i < count; i++) {
-		if (committing.entries[i].outcome == ENTRY_PENDING) {
-			if (status == RECLOSER_CONFLICT) /* nothing was decided */
-				committing.parts[i]->outcome = PART_CONFLICT;
-			continue;
-		}
-		if (to_write(committing.parts[i]))
-			committing.parts[i]->outcome = outcome_of(committing.entries[i].outcome);
-		committing.parts[i]->seq = committing.entries[i].seq ? committing.entries[i].seq : committing.parts[i]->seq;
-	}
+	status = commit_run(run->staging, run->arena, committing.entries, count, &options, &run->commit, error);
+	bool decided = status == RECLOSER_OK || status == RECLOSER_UNCLEAR || run->commit.number;
+	for (size_t i = 0; i < count; i++) /* on an object store each partition is decided by itself */
+		decided |= committing.entries[i].outcome == ENTRY_NEW || committing.entries[i].outcome == ENTRY_REPLACED;
+	if (!decided)
+		take_back(run);
+	take_outcomes(run, &committing, count, status);
 	for (size_t i = 0; i < run->commit.warnings.count; i++)
 		if (!strings_has(&run->warnings, run->commit.warnings.at[i]))
 			strings_add(run->arena, &run->warnings, run->commit.warnings.at[i]);

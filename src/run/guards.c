@@ -128,6 +128,61 @@ static recloser_status judge_gone(struct run *run, struct run_part *part, reclos
 	return run_apply_policy(run, part, "disappeared", guard->policy, what, error);
 }
 
+/* ---- another identity ---- */
+
+json_t *run_key_json(const struct run *run)
+{
+	const struct spec *spec = run->spec;
+	json_t *key = json_new_object(run->arena), *fields = json_new_array(run->arena);
+	for (size_t i = 0; i < spec->identity_count; i++)
+		json_add_text(run->arena, fields, spec->identity[i].column ? spec->identity[i].column : spec->identity[i].sql);
+	if (spec->key_id)
+		json_put_text(run->arena, key, "id", spec->key_id);
+	else
+		json_put(run->arena, key, "identity", fields);
+	if (spec->key_escape)
+		json_put_bool(run->arena, key, "escape", true);
+	return key;
+}
+
+/* As the spec writes it: "identity: [iso, queue_id]". */
+static const char *key_shown(struct arena *arena, const json_t *key)
+{
+	const json_t *fields = json_object_get(key, "identity");
+	struct text out = text_on(arena);
+	if (json_get_text(key, "id"))
+		text_addf(&out, "id: %s", json_get_text(key, "id"));
+	else
+		text_add(&out, "identity: [");
+	for (size_t i = 0; i < json_array_size(fields); i++)
+		text_addf(&out, "%s%s", i ? ", " : "", json_string_value(json_array_get(fields, i)));
+	text_addf(&out, "%s%s", fields ? "]" : "", json_get_bool(key, "escape", false) ? ", escape: true" : "");
+	return out.at;
+}
+
+const char *run_other_identity(const struct run *run, const struct reference *reference)
+{
+	const json_t *before = json_object_get(reference->record->json, "key"), *now = run_key_json(run);
+	if (!json_is_object(before) || json_equal(before, now))
+		return NULL;
+	return arena_printf(run->arena, "the key is {%s} now and was {%s} in %s", key_shown(run->arena, now), key_shown(run->arena, before),
+	                    reference->own ? arena_printf(run->arena, "seq %" PRId64, reference->record->seq) : reference->path);
+}
+
+/* No field has changed its value: all rows have other keys, whatever the source says, and no threshold is asked. */
+static recloser_status judge_identity(struct run *run, struct run_part *part, bool *other, recloser_error *error)
+{
+	const char *words = run_other_identity(run, part->reference);
+	*other = words != NULL;
+	if (!words || part->gone == 0 || part->fresh == 0)
+		return RECLOSER_OK;
+	const char *what = arena_printf(run->arena,
+	    "%s: %s: every row has another key than before, so %s key%s gone and %s new, and diff and history can't follow a row from there to "
+	    "here; if that is not meant, write the key as it was and load again", shown(part), words, text_count(run->arena, part->gone),
+	    part->gone == 1 ? " is" : "s are", text_count(run->arena, part->fresh));
+	return run_apply_policy(run, part, "key_churn", run->spec->key_churn.policy, what, error);
+}
+
 /* ---- key churn ---- */
 
 /* The columns that tell whether a new row is a gone one under another key: all but `field`, the revision, and what changed in
@@ -336,7 +391,10 @@ recloser_status run_guard_part(struct run *run, struct run_part *part, recloser_
 	RC_TRY(judge_totals(run, part, error));
 	if (!part->reference)
 		return RECLOSER_OK;
+	bool other;
 	RC_TRY(judge_gone(run, part, error));
-	RC_TRY(judge_churn(run, part, error));
+	RC_TRY(judge_identity(run, part, &other, error));
+	if (!other)
+		RC_TRY(judge_churn(run, part, error));
 	return judge_older(run, part, error);
 }

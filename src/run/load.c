@@ -68,6 +68,16 @@ static recloser_status archive_sources(struct run *run, recloser_error *error)
 	return RECLOSER_OK;
 }
 
+/* The version that a dry run would have made, unless another writer comes first; a file to be adopted takes a number as well. */
+static void number_ahead(struct run *run)
+{
+	for (size_t i = 0; i < run->part_count; i++) {
+		struct run_part *part = &run->parts[i];
+		if (part->outcome == PART_NEW || part->outcome == PART_REPLACED)
+			part->seq = (part->base ? part->base->seq : 0) + (part->live == LIVE_FOREIGN) + 1;
+	}
+}
+
 static recloser_status steps(struct run *run, recloser_error *error)
 {
 	RC_TRY(open_dataset(run, error));                      /* 1 */
@@ -84,8 +94,10 @@ static recloser_status steps(struct run *run, recloser_error *error)
 		return refuse_nothing_left(run, error);
 	RC_TRY(run_compare(run, error));                       /* 5 */
 	RC_TRY(run_stage(run, error));                         /* 6, 7 */
-	if (run->options->dry_run)
+	if (run->options->dry_run) {
+		number_ahead(run);
 		return RECLOSER_OK;
+	}
 	if (anything_to_write(run))
 		RC_TRY(archive_sources(run, error));
 	if (anything_to_write(run) || run->batch->quarantined)
@@ -105,6 +117,15 @@ static const char *failure_word(recloser_status status)
 	}
 }
 
+/* Another writer was first in some partitions, or the end is not durable yet: what was decided keeps its quarantine, and a report
+ * that names it. Best effort; the status tells what is wrong already. */
+static void remember_decided(struct run *run, json_t *report)
+{
+	recloser_error ignored = {0};
+	if (run_remember(run, report, false, &ignored) != RECLOSER_OK)
+		return;
+}
+
 static recloser_status load(struct arena *arena, const recloser_load_options *options, volatile int *decided, recloser_result **out,
                             recloser_error *error)
 {
@@ -116,7 +137,7 @@ static recloser_status load(struct arena *arena, const recloser_load_options *op
 	const char *outcome = known ? outcome_of(run) : failure_word(status);
 	json_t *report = run_report(run, outcome);
 	if (status == RECLOSER_OK && !run->repeated && !options->dry_run) {
-		status = run_remember(run, report, error);
+		status = run_remember(run, report, true, error);
 		if (status == RECLOSER_OK)
 			status = run_close_window(run, error);
 		if (status != RECLOSER_OK)
@@ -130,6 +151,8 @@ static recloser_status load(struct arena *arena, const recloser_load_options *op
 		staging_abandon(run->staging);
 	if (status != RECLOSER_OK)
 		result_add_error(arena, report, error);
+	if (status != RECLOSER_OK && run->commit.number)
+		remember_decided(run, report);
 	if (run->level && (status != RECLOSER_OK || options->dry_run) && status != RECLOSER_UNCLEAR)
 		dataset_unmake(run->dataset, arena, run->level);
 	*out = result_new(arena, report, text);

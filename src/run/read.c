@@ -117,6 +117,28 @@ static recloser_status refuse_empty(const struct run *run, recloser_error *error
 	return error_hint(error, "an empty file replaces nothing; --allow-empty says that it is meant");
 }
 
+/* A partition that neither the source nor the dataset has is a slip of the pen; one that the source has no rows of is not. */
+static recloser_status check_only(struct run *run, recloser_error *error)
+{
+	struct strings unknown = {0}, partitions = {0};
+	const char *near = NULL;
+	RC_TRY(batch_has(run->batch, run->options->only, run->options->only_count, &unknown, &near, error));
+	if (unknown.count)
+		RC_TRY(ledger_partitions(run->dataset, run->arena, &partitions, error));
+	for (size_t i = 0; i < unknown.count; i++) {
+		size_t length = strlen(unknown.at[i]);
+		bool known = false;
+		for (size_t k = 0; k < partitions.count && !known; k++)
+			known = text_starts(partitions.at[k], unknown.at[i]) && (partitions.at[k][length] == '\0' || partitions.at[k][length] == '/');
+		if (known)
+			continue;
+		error_set(error, RECLOSER_USAGE, "cli.only", "--only %s: neither the source nor the dataset has such a partition", unknown.at[i]);
+		error_where(error, "%s", run->inputs[0].path);
+		return near ? error_hint(error, "the source has, for instance, %s", near) : error_hint(error, "the source has no partition at all");
+	}
+	return RECLOSER_OK;
+}
+
 recloser_status run_read(struct run *run, recloser_error *error)
 {
 	RC_TRY(check_settings(run, error));
@@ -134,6 +156,7 @@ recloser_status run_read(struct run *run, recloser_error *error)
 	if (batch->rows_in == 0 && !run->options->allow_empty)
 		return refuse_empty(run, error);
 	RC_TRY(batch_quarantine(batch, error));
+	RC_TRY(check_only(run, error));
 	RC_TRY(batch_only(batch, run->options->only, run->options->only_count, error));
 	RC_TRY(batch_find_parts(batch, error));
 	RC_TRY(batch_resolve(batch, error));

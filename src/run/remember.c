@@ -118,10 +118,10 @@ recloser_status run_recall(struct run *run, recloser_error *error)
 	return RECLOSER_OK;
 }
 
-recloser_status run_remember(struct run *run, json_t *report, recloser_error *error)
+recloser_status run_remember(struct run *run, json_t *report, bool through, recloser_error *error)
 {
 	struct arena *arena = run->arena;
-	bool complete = run->held == 0 && run->frozen == 0 && run->part_count > 0;
+	bool complete = through && run->held == 0 && run->frozen == 0 && run->part_count > 0;
 	for (size_t i = 0; i < run->part_count; i++)
 		complete &= run->parts[i].outcome == PART_NEW || run->parts[i].outcome == PART_REPLACED || run->parts[i].outcome == PART_UNCHANGED;
 	json_put_bool(arena, report, "complete", complete);

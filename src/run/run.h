@@ -81,7 +81,8 @@ struct run {
 recloser_status run_inputs(struct run *run, recloser_error *error) RC_CHECKED;
 /* remember.c: the run that did the same before, if it is still live everywhere. */
 recloser_status run_recall(struct run *run, recloser_error *error) RC_CHECKED;
-recloser_status run_remember(struct run *run, json_t *report, recloser_error *error) RC_CHECKED;
+/* `through`: the run came to its end, and may be recalled. */
+recloser_status run_remember(struct run *run, json_t *report, bool through, recloser_error *error) RC_CHECKED;
 /* read.c */
 recloser_status run_read(struct run *run, recloser_error *error) RC_CHECKED;
 /* compare.c: the live versions, and what becomes of each partition against them. */
@@ -102,6 +103,10 @@ recloser_status run_write_disappeared(struct run *run, recloser_error *error) RC
 /* carry.c: `disappeared: carry`. */
 recloser_status run_carry(struct run *run, recloser_error *error) RC_CHECKED;
 /* guards.c: policies on what was counted. */
+/* What makes the key, as records keep it: {"identity": [...]} or {"id": ...}, and "escape". */
+json_t *run_key_json(const struct run *run);
+/* NULL: the keys of the reference are made as those of this run (or its record does not tell). Else what is different. */
+const char *run_other_identity(const struct run *run, const struct reference *reference);
 void run_warn(struct run *run, const char *text);
 recloser_status run_check_accept(const struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_guard_part(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;

@@ -23,7 +23,8 @@ struct verifying {
 	struct engine *engine; /* NULL: quick */
 	json_t *partitions;
 	struct text text;
-	uint64_t rows, bytes, faults;
+	json_t *prunes; /* what may be missing; NULL: quick */
+	uint64_t rows, bytes, faults, archived;
 };
 
 /* From the page cache a read proves what was written, not what the disk kept. */
@@ -101,9 +102,58 @@ static void note(struct verifying *v, const struct record *record, const char *p
 struct look {
 	struct record *record;
 	enum live_state live;
-	uint64_t rows;
+	uint64_t rows, archived;
 	struct strings faults;
 };
+
+/* ---- the archive ---- */
+
+/* One version's file: there, of its size, and with --archive of its SHA-256 too. */
+static recloser_status look_in_archive(struct verifying *v, const struct record *record, struct look *look, recloser_error *error)
+{
+	struct strings *faults = &look->faults;
+	struct arena *arena = v->arena;
+	const char *place, *file;
+	RC_TRY(version_place(v->dataset, arena, record, NULL, &place, error));
+	if (!place && !pruned_how(arena, v->prunes, record->partition, record->seq))
+		RC_TRY(prunes_read(v->dataset, arena, &v->prunes, error)); /* one may have begun since */
+	if (!place && pruned_how(arena, v->prunes, record->partition, record->seq))
+		return RECLOSER_OK;
+	if (!place) {
+		strings_add(arena, faults, arena_printf(arena, "the archived file of seq %" PRId64 " is missing or was cut, and no prune removed it: %s",
+		                                        record->seq, record->archive ? record->archive : "its record names none"));
+		return RECLOSER_OK;
+	}
+	look->archived++;
+	if (!v->options->archive)
+		return RECLOSER_OK;
+	char sha256[SHA256_HEX];
+	uint64_t bytes;
+	recloser_error problem = {0};
+	if (version_file(v->dataset, arena, record, &file, &problem) != RECLOSER_OK) {
+		strings_add(arena, faults, arena_printf(arena, "seq %" PRId64 ": %s", record->seq, problem.what));
+		return RECLOSER_OK;
+	}
+	if (v->options->cold)
+		drop_cache(file);
+	if (sha256_file(file, sha256, &bytes, &problem) != RECLOSER_OK)
+		strings_add(arena, faults, arena_strdup(arena, problem.what));
+	else if (strcmp(sha256, record->sha256) != 0)
+		strings_add(arena, faults, arena_printf(arena, "the archived file of seq %" PRId64 " has SHA-256 %s, its record says %s: %s", record->seq,
+		                                        sha256, record->sha256, record->archive));
+	return RECLOSER_OK;
+}
+
+/* In a bucket the newest version is live and gets its archived copy when it is replaced. */
+static recloser_status verify_archive(struct verifying *v, const char *partition, struct look *look, recloser_error *error)
+{
+	struct versions versions;
+	RC_TRY(versions_of(v->dataset, v->arena, partition, &versions, error));
+	size_t count = versions.count - (v->dataset->bucket && versions.count ? 1 : 0);
+	for (size_t i = 0; i < count; i++)
+		RC_TRY(look_in_archive(v, versions.at[i], look, error));
+	return RECLOSER_OK;
+}
 
 static recloser_status look_at(struct verifying *v, const char *partition, struct look *look, recloser_error *error)
 {
@@ -122,6 +172,8 @@ static recloser_status look_at(struct verifying *v, const char *partition, struc
 	else if (look->live == LIVE_FOREIGN)
 		strings_add(all, &look->faults,
 		            arena_printf(all, "the live file is not the version of its newest record, seq %" PRId64, record->seq));
+	if (v->prunes)
+		RC_TRY(verify_archive(v, partition, look, error));
 	if (!v->engine || look->live == LIVE_MISSING)
 		return RECLOSER_OK;
 	const char *file;
@@ -151,6 +203,7 @@ static recloser_status verify_one(struct verifying *v, const char *partition, re
 			RC_TRY(is_overtaken(v, partition, &look, &again, error));
 	}
 	v->rows += look.rows;
+	v->archived += look.archived;
 	v->bytes += look.record ? look.record->bytes : 0;
 	note(v, look.record, partition, look.rows, &look.faults);
 	return RECLOSER_OK;
@@ -232,8 +285,10 @@ static recloser_status verify(struct arena *arena, const void *given, recloser_r
 	struct strings partitions = {0};
 	RC_TRY(call_open(arena, v.options->common.spec_path, &v.spec, &v.dataset, error));
 	RC_TRY(call_partitions(arena, v.dataset, v.options->partitions, v.options->partition_count, &partitions, error));
-	if (!v.options->quick)
+	if (!v.options->quick) {
 		RC_TRY(call_engine(arena, &v.options->common, v.spec->temp_directory, &v.engine, error));
+		RC_TRY(prunes_read(v.dataset, arena, &v.prunes, error));
+	}
 	v.partitions = json_new_array(arena);
 	if (v.options->tag)
 		text_addf(&v.text, "%s  tag %s\n", v.spec->dataset, v.options->tag);
@@ -246,7 +301,9 @@ static recloser_status verify(struct arena *arena, const void *given, recloser_r
 		text_addf(&v.text, "  %" PRIu64 " rows, %" PRId64 " expected\n", v.rows, v.options->expect_rows);
 		v.faults++;
 	}
-	text_addf(&v.text, "%s row%s, %s, %s   %.1f s\n", text_count(arena, v.rows), v.rows == 1 ? "" : "s", text_bytes(arena, v.bytes),
+	const char *archived = v.archived ? arena_printf(arena, "%s version%s in the archive%s, ", text_count(arena, v.archived),
+	                                                 v.archived == 1 ? "" : "s", v.options->archive ? ", read" : "") : "";
+	text_addf(&v.text, "%s row%s, %s, %s%s   %.1f s\n", text_count(arena, v.rows), v.rows == 1 ? "" : "s", text_bytes(arena, v.bytes), archived,
 	          v.faults ? arena_printf(arena, "%" PRIu64 " fault%s", v.faults, v.faults == 1 ? "" : "s")
 	                   : v.options->quick ? "sizes, times and inodes as recorded" : "all as recorded", clock_monotonic() - started);
 	json_t *json = json_new_object(arena);
@@ -257,6 +314,8 @@ static recloser_status verify(struct arena *arena, const void *given, recloser_r
 	json_put_int(arena, json, "rows", (int64_t)v.rows);
 	json_put_int(arena, json, "bytes", (int64_t)v.bytes);
 	json_put_int(arena, json, "faults", (int64_t)v.faults);
+	if (!v.options->quick && !v.options->tag)
+		json_put_int(arena, json, "archived", (int64_t)v.archived);
 	if (v.options->expect_rows >= 0)
 		json_put_int(arena, json, "expected_rows", v.options->expect_rows);
 	json_put(arena, json, "partitions", v.partitions);

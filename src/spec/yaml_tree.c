@@ -11,6 +11,7 @@ struct events {
 	const struct reader *reader;
 	yaml_parser_t parser;
 	yaml_event_t event;
+	int names; /* above 0: below `columns` or `from`, where values are names that a publisher chose */
 };
 
 static void release(void *pointer)
@@ -140,6 +141,35 @@ static recloser_status refuse_properties(const struct events *events, const yaml
 	return RECLOSER_OK;
 }
 
+/* `from: Project #` is the name `Project` and an empty comment, and a column of that name may well be there. Below `columns` and
+ * `from` a comment keeps two blanks away from the value, or it is taken for a part of it that lacks its quotes. */
+static recloser_status refuse_hidden(const struct events *events, const struct node *node)
+{
+	const struct reader *reader = events->reader;
+	yaml_mark_t end = events->event.end_mark;
+	const char *line = line_start(reader, (int)end.line + 1);
+	if (!line)
+		return RECLOSER_OK;
+	const char *stop = line + line_length(reader, line), *at = line;
+	for (size_t i = 0; i < end.column && at < stop; i++) /* marks count characters */
+		for (at++; at < stop && ((unsigned char)*at & 0xC0) == 0x80;)
+			at++;
+	const char *behind = at;
+	while (at < stop && (*at == ' ' || *at == '\t'))
+		at++;
+	if (at == behind || at == stop || *at != '#')
+		return RECLOSER_OK;
+	if (memchr(at, '}', (size_t)(stop - at)) || memchr(at, ']', (size_t)(stop - at)))
+		return RECLOSER_OK; /* of { or [, which is not closed then and is said to be (syntax_fault) */
+	while (stop > at && (stop[-1] == ' ' || stop[-1] == '\t'))
+		stop--;
+	if (at - behind > 1 && stop - at > 1)
+		return RECLOSER_OK;
+	fault_at(reader, node->mark, "spec.yaml", "a # after a blank begins a comment, and the value would be \"%s\"", node->text);
+	return error_hint(reader->error, "put the value in quotes: \"%.*s\"; before a comment leave two blanks", (int)(stop - behind + (long)strlen(node->text)),
+					  behind - strlen(node->text));
+}
+
 static recloser_status read_text(struct events *events, struct node *node)
 {
 	const yaml_event_t *event = &events->event;
@@ -158,7 +188,8 @@ static recloser_status read_text(struct events *events, struct node *node)
 	}
 	node->text = arena_strndup(events->reader->arena, text, event->data.scalar.length);
 	node->plain = style == YAML_PLAIN_SCALAR_STYLE;
-	return RECLOSER_OK;
+	bool one_line = event->end_mark.line == event->start_mark.line && event->data.scalar.length > 0;
+	return node->plain && one_line && events->names > 0 ? refuse_hidden(events, node) : RECLOSER_OK;
 }
 
 /* A new member at the end; the array doubles at powers of two, so that the count tells the capacity. */
@@ -221,7 +252,10 @@ static recloser_status read_map(struct events *events, int depth, struct node *n
 			return fault_at(reader, node->mark, "spec.size", "a mapping has more than %d fields", YAML_MAX_MEMBERS);
 		RC_TRY(refuse_double(reader, node, name->text, mark));
 		RC_TRY(next_event(events));
+		bool names = strcmp(name->text, "columns") == 0 || strcmp(name->text, "from") == 0;
+		events->names += names;
 		RC_TRY(read_node(events, depth + 1, &value));
+		events->names -= names;
 		*add_member(reader->arena, node) = (struct member){name->text, mark, value};
 	}
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults that users of similar tools met, as small cases with the right answer worked out (cases/*/expected.md): partition
 values, repeated and concurrent loads, files that are left or cut. The values inside rows are in test_cases_values.py."""
+import fcntl
 import os
 import pathlib
 import re
@@ -248,6 +249,29 @@ class TwoWriters(Loading):
 
 
 class Leftovers(Loading):
+    def test_lists_of_a_run_that_decided_nothing(self):
+        """Quarantine and disappeared keys lie in their places before a run decides; without a decision they are gone again."""
+        spec = self.queue_spec(quarantine="{max: 100%}")
+        head = "queue_id,state,month,capacity_mw,published_at,lon,lat\n"
+        self.load(spec, self.write("a.csv", head + "Q1,TX,2026-07,1,2026-07-02,-97,31\nQ2,TX,2026-07,1,2026-07-02,-97,31\n"))
+        news = self.write("b.csv", head + "Q1,TX,2026-07,2,2026-07-03,-97,31\nQ3,TX,2026-07,x,2026-07-03,-97,31\n")
+        lists = lambda: sorted(p.name for folder in ("quarantine", "disappeared") for p in (self.control / folder).glob("*.pq"))
+        with open(self.control / "lock", "a+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            report = self.load(spec, news, "--wait", "0", code=CONFLICT)
+        self.assertEqual((report["quarantine"], report["disappeared_file"], report["quarantined"]), (None, None, 1))
+        part = report["partitions"][0]
+        self.assertEqual((part["outcome"], part["seq"], part["sha256"]), ("conflict", 1, sha256(self.live(TX))))
+        self.assertEqual(lists(), [])
+        # A killed run's go with its staging, unless it has a report that names them.
+        for run in ("20260101T0000Z-dead", "20260101T0001Z-told"):
+            for name in (f"staging/{run}/alive", f"quarantine/{run}.pq", f"disappeared/{run}.pq"):
+                self.write(f"lake/_recloser/queue/{name}", "")
+        self.write("lake/_recloser/queue/runs/20260101T0001Z-told.json", "{}")
+        report = self.load(spec, news)
+        own = [report["quarantine"].split("/")[1], report["disappeared_file"].split("/")[1]]
+        self.assertEqual(lists(), sorted(own + ["20260101T0001Z-told.pq"] * 2))
+
     def test_11_hidden_neighbours(self):
         folder = self.case("11-hidden-neighbours")
         self.copy_tree(folder / "root", "lake/queue")

@@ -386,6 +386,49 @@ class Churn(Guards):
         self.assertEqual(self.table(part["partition"], "unit_id", "unit_id"), [("1",), ("2",)])
 
 
+class Identity(Guards):
+    """Another key in the spec: every row changes its key, and no field of the source is to blame."""
+    one = rows("id,poi,state,capacity", "1,a,TX,5", "2,b,TX,6", "3,c,TX,7")
+    two = one.replace(",7", ",8")
+
+    def other(self, name="other.yaml", **fields):
+        return self.plain(name=name, **{"key": "{identity: [id, poi]}", "disappeared": "allow", **fields})
+
+    def test_both_are_named(self):
+        self.first(self.plain(), self.one)
+        report = self.load(self.other(), self.write("two.csv", self.two))
+        what = self.assert_did(report, "key_churn", "warned")
+        for words in ("{identity: [id, poi]} now", "was {identity: [id]} in seq 1", "3 keys are gone and 3 new", "write the key as it was"):
+            self.assertIn(words, what)
+        self.assertNotIn("changes between publications", " ".join(report["warnings"]))
+        self.assertEqual(self.ledger(TX)[-1]["key"], {"identity": ["id", "poi"]})
+        # Said once: the next load is compared with a version of the same identity.
+        report = self.load(self.other(), self.write("three.csv", self.one.replace(",7", ",9")))
+        self.assertNotIn("now and was", " ".join(report["warnings"]))
+
+    def test_kinds_of_a_key(self):
+        self.first(self.plain(key="{id: id}"), self.one)
+        what = self.load(self.other(), self.write("two.csv", self.two))["warnings"]
+        self.assertIn("{identity: [id, poi]} now and was {id: id}", " ".join(what))
+        what = self.load(self.other(key="{identity: [id, poi], escape: true}"), self.write("x.csv", self.one.replace(",a,", ",a|b,")))["warnings"]
+        self.assertIn("{identity: [id, poi], escape: true} now and was {identity: [id, poi]}", " ".join(what))
+
+    def test_policies(self):
+        self.first(self.plain(), self.one)
+        held = self.load(self.other(guards="{key_churn: hold}"), self.write("two.csv", self.two), code=HELD)
+        self.assert_did(held, "key_churn", "held")
+        self.refused(self.other(guards="{key_churn: refuse}"), self.dir / "two.csv", said=["{identity: [id, poi]} now"])
+        self.assertEqual(self.load(self.other(guards="{key_churn: allow}"), self.dir / "two.csv")["warnings"], [])
+
+    def test_nothing_is_carried_under_two_keys(self):
+        self.first(self.plain(disappeared="carry"), self.one)
+        self.refused(self.other(disappeared="carry"), self.write("two.csv", self.two),
+                     said=["{identity: [id, poi]} now and was {identity: [id]}", "disappeared: {policy: warn}"])
+        self.load(self.other(), self.dir / "two.csv")
+        self.load(self.other(disappeared="carry"), self.write("three.csv", self.two.replace(",8", ",9")))
+        self.assertEqual(self.table(TX, "count(*)"), [(3,)])
+
+
 class Totals(Guards):
     def totals(self, policy="hold", **fields):
         return self.plain(totals=f"{{capacity: {{max_change: 20%, policy: {policy}}}}}", **fields)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of `load` and the fields of a spec that decide what becomes of rows: what is written, counted, refused and said."""
 import json
+import shutil
 
 from loading import QUEUE_COLUMNS, Loading
 from support import HELD, IO, OK, REFUSED, USAGE, main, recloser, sha256
@@ -55,6 +56,20 @@ class Output(Loading):
         self.assertFalse((self.dir / "lake").exists())
 
 
+    def test_no_geometry_names_the_way_in(self):
+        way = "geometry: {missing: allow} keeps such rows"
+        none = line("Q2").replace("-97,31", ",")
+        data = self.write("a.csv", HEAD + line("Q1") + none)
+        self.refused(self.queue_spec(), data, said=["geometry is missing", way])
+        self.assertIn(way, self.recloser("load", self.queue_spec(name="more.yaml", quarantine=QUARANTINE), data).out)
+        self.refused(self.queue_spec(name="all.yaml", root="other", quarantine=QUARANTINE), self.write("b.csv", HEAD + none), said=[way])
+        kept = self.queue_spec(name="kept.yaml", root="kept", geometry="{crs: EPSG:4326, from: {lon: lon, lat: lat}, missing: allow}")
+        self.recloser("load", kept, data)
+        # A geometry that is there and wrong is no missing one.
+        wrong = self.write("c.csv", HEAD + line("Q1").replace("-97", "-970"))
+        error = self.load(self.queue_spec(name="wrong.yaml"), wrong, code=REFUSED)["error"]
+        self.assertNotIn(way, error["where"] + error["hint"])
+
     def test_quarantine_in_words(self):
         """Each reason names its column once; what does not fit is counted."""
         rows = [line("Q1"), line("Q2", state=""), line(""), line("Q4", capacity="-1"), line("Q5").replace("31", "95"), line("Q6", capacity="TBD"),
@@ -66,7 +81,7 @@ class Output(Loading):
         self.assertIn('  2 rows quarantined: capacity_mw is "TBD": not a number (rows 6, 7)', out)
         self.assertIn('  1 row quarantined: capacity_mw is "-1.0": check failed: capacity_mw >= 0 (row 4)', out)
         self.assertIn("  1 row quarantined: identity field queue_id is missing (row 3)", out)
-        self.assertIn("  1 row quarantined: geometry is missing (row 9)", out)
+        self.assertIn("  1 row quarantined: geometry is missing (row 9); geometry: {missing: allow} keeps such rows", out)
         self.assertIn("  and 1 more", out)
         error = self.refused(self.queue_spec(columns), data, said=['capacity_mw: not a number: TBD (2); missing: ["TBD"] would accept them',
                                                                    "geometry is missing (1)", "and 1 more"])
@@ -86,8 +101,32 @@ class Options(Loading):
         report = self.load(spec, self.write("b.csv", HEAD + line("Q1", capacity="5") + line("Q2", state="NM")), "--dry-run")
         self.assertEqual({p["partition"]: p["outcome"] for p in report["partitions"]}, {TX: "replaced", NM: "unchanged"})
         self.assertEqual(self.everything(), before)
+        seqs = {p["partition"]: p["seq"] for p in report["partitions"]}
+        self.assertEqual(seqs, {TX: 2, NM: 1})  # what the load itself makes of it, below
         text = self.recloser("load", spec, self.dir / "b.csv", "--dry-run").out
         self.assertIn("1 to be written + 1 unchanged", text)
+        self.assertEqual({p["partition"]: p["seq"] for p in self.load(spec, self.dir / "b.csv")["partitions"]}, seqs)
+
+    def test_dry_run_over_a_file_that_is_adopted(self):
+        spec = self.queue_spec()
+        data = self.write("a.csv", HEAD + line("Q1"))
+        self.load(spec, data)
+        shutil.rmtree(self.dir / "lake" / "_recloser")
+        ahead = self.load(spec, self.write("b.csv", HEAD + line("Q2")), "--dry-run")["partitions"][0]["seq"]
+        done = self.load(spec, self.dir / "b.csv")["partitions"][0]
+        self.assertEqual((ahead, done["outcome"], done["seq"]), (2, "replaced", 2))
+
+    def test_equal_bytes_that_are_adopted(self):
+        """The live file is what the load makes, and no record tells of it: it is recorded, and the report says as what."""
+        spec = self.queue_spec()
+        data = self.write("a.csv", HEAD + line("Q1"))
+        self.load(spec, data)
+        shutil.rmtree(self.dir / "lake" / "_recloser")
+        part = self.load(spec, data)["partitions"][0]
+        self.assertEqual((part["outcome"], part["seq"], part["rows_written"]), ("unchanged", 1, 0))
+        self.assertEqual((part["sha256"], part["bytes"]), (sha256(self.live(TX)), self.live(TX).stat().st_size))
+        self.assertEqual([r["kind"] for r in self.ledger(TX)], ["adopted"])
+        self.assertEqual(self.load(spec, data)["outcome"], "unchanged")
 
     def test_force_reads_again(self):
         spec = self.queue_spec()
@@ -154,8 +193,14 @@ class Options(Loading):
         self.assertEqual(self.partitions(), [TX])
         report = self.load(spec, data, "--only", "state=TX")
         self.assertEqual({p["partition"]: p["outcome"] for p in report["partitions"]}, {TX: "unchanged", "state=TX/month=2026-06": "new"})
-        error = self.refused(spec, data, "--only", "state=CA", said=["no row is left"])
-        self.assertEqual(error["code"], "batch.nothing_left")
+        # A slip of the pen is exit 2; a partition of the dataset, or one whose rows are bad, of which nothing is left is exit 3.
+        error = self.refused(spec, data, "--only", "state=Tx", code=USAGE, said=["--only state=Tx", "state=TX"])
+        self.assertEqual(error["code"], "cli.only")
+        self.refused(spec, data, "--only", TX, "--only", "state=T", code=USAGE, said=["--only state=T:"])
+        ohio = self.write("oh.csv", HEAD + line("Q1", state="OH"))
+        self.assertEqual(self.refused(spec, ohio, "--only", "state=TX", said=["no row is left"])["code"], "batch.nothing_left")
+        bad = self.queue_spec(name="bad.yaml", quarantine=QUARANTINE)
+        self.refused(bad, self.write("bad.csv", HEAD + line("Q1", state="CA", capacity="x")), "--only", "state=CA", said=["no row is left"])
 
     def test_allow_empty(self):
         spec = self.queue_spec()
@@ -252,6 +297,10 @@ class Rows(Loading):
         self.refused(spec, gone, said=["capacity_mw", "optional: true"])
         retyped = self.queue_spec({"published_at": "{type: timestamp}", "capacity_mw": "{type: double}"}, name="retyped.yaml")
         self.refused(retyped, self.write("c.csv", HEAD + line("Q1", capacity="2")), said=["capacity_mw", "DOUBLE", "VARCHAR"])
+        # The hint's way out is one.
+        self.refused(retyped, self.dir / "c.csv", said=["columns: {capacity_mw: {type: text}}", "`dataset:`"])
+        kept = self.queue_spec({"published_at": "{type: timestamp}", "capacity_mw": "{type: text}"}, name="kept.yaml")
+        self.load(kept, self.dir / "c.csv")
         more = self.write("d.csv", HEAD.replace("lat\n", "lat,fuel\n") + line("Q1").replace("31\n", "31,wind\n"))
         report = self.load(spec, more)
         self.assertTrue(any("fuel is new" in w for w in report["warnings"]), report["warnings"])

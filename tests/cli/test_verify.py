@@ -74,6 +74,38 @@ class Verify(Loading):
         self.assertEqual((report["rows"], report["faults"]), (3, 0))
         self.assertEqual({p["partition"]: p["rows"] for p in report["partitions"]}, {TX: 2, OKLAHOMA: 1})
 
+    def test_archive_that_is_missing_or_damaged(self):
+        self.load(self.spec_path, self.write("b.csv", ROWS.replace("Q0,TX", "Q9,TX")))
+        report = self.recloser_json("verify", self.spec_path, "--archive")
+        self.assertEqual((report["faults"], report["archived"]), (0, 3))
+        first = self.control / json.loads((self.control / "ledger" / TX / "00000001.json").read_text())["archive"]
+        whole = first.read_bytes()
+        os.unlink(first)
+        self.assertIn("archived file of seq 1 is missing", self.faults()[TX][0])
+        self.assertIn(first.name, self.faults(TX)[TX][0])
+        self.recloser("verify", self.spec_path, "--quick")  # which looks at what is live
+        self.recloser("verify", self.spec_path, OKLAHOMA)
+        first.write_bytes(whole[:-1])
+        self.assertEqual(list(self.faults()), [TX])
+        first.write_bytes(whole[:40] + bytes([whole[40] ^ 1]) + whole[41:])
+        self.recloser("verify", self.spec_path)
+        self.assertIn("archived file of seq 1 has SHA-256", self.faults("--archive")[TX][0])
+        first.write_bytes(whole)
+        self.recloser("verify", self.spec_path, "--archive")
+        # The newest version is live still, but the next load would take the last of it away.
+        newest = self.control / json.loads((self.control / "ledger" / TX / "00000002.json").read_text())["archive"]
+        os.unlink(newest)
+        self.assertIn("archived file of seq 2 is missing", self.faults()[TX][0])
+
+    def test_pruned_is_not_missing(self):
+        self.load(self.spec_path, self.write("b.csv", ROWS.replace("Q0,TX", "Q9,TX")))
+        self.recloser("prune", self.spec_path, "--keep", "1", "--yes")
+        self.assertEqual(self.recloser_json("verify", self.spec_path, "--archive")["archived"], 2)
+
+    def test_options_that_do_not_go_together(self):
+        for more in (["--quick"], ["--tag", "t"]):
+            self.assertIn("--archive", self.recloser("verify", self.spec_path, "--archive", *more, code=USAGE).err)
+
     def test_other_layout_is_refused(self):
         before = self.partitions()
         other = self.queue_spec(name="other.yaml", partition="[]")

@@ -196,6 +196,16 @@ static void test_scalars_stay_text(void **state)
 	assert_string_equal(strings_join(*state, missing, ","), "null,~,-999999,");
 }
 
+static void test_comments(void **state)
+{
+	const struct spec *spec = read_good(*state, "comments");
+	const struct block *block = &spec->sources[0].blocks[0];
+	assert_string_equal(spec->dataset, "queue");
+	assert_string_equal(block_column(block, "queue_id")->from.at[0], "Project Number");
+	assert_string_equal(block_column(block, "state")->from.at[0], "State #");
+	assert_string_equal(block_column(block, "state")->from.at[1], "Region#2");
+}
+
 static void test_blocks(void **state)
 {
 	const struct block *sheets = &read_good(*state, "sheets")->sources[0].blocks[0];
@@ -521,6 +531,7 @@ int main(void)
 		cmocka_unit_test(test_merged_columns),
 		cmocka_unit_test(test_column_fields),
 		cmocka_unit_test(test_scalars_stay_text),
+		cmocka_unit_test(test_comments),
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_policies),
 		cmocka_unit_test(test_storage_and_geometry),
