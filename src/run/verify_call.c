@@ -172,13 +172,12 @@ static recloser_status look_at(struct verifying *v, const char *partition, struc
 	else if (look->live == LIVE_FOREIGN)
 		strings_add(all, &look->faults,
 		            arena_printf(all, "the live file is not the version of its newest record, seq %" PRId64, record->seq));
-	if (v->prunes)
-		RC_TRY(verify_archive(v, partition, look, error));
-	if (!v->engine || look->live == LIVE_MISSING)
-		return RECLOSER_OK;
-	const char *file;
-	RC_TRY(live_file(v->dataset, all, partition, &file, error));
-	return read_back(v, record, file, &look->faults, &look->rows, error);
+	if (v->engine && look->live != LIVE_MISSING) {
+		const char *file;
+		RC_TRY(live_file(v->dataset, all, partition, &file, error));
+		RC_TRY(read_back(v, record, file, &look->faults, &look->rows, error));
+	}
+	return v->prunes ? verify_archive(v, partition, look, error) : RECLOSER_OK;
 }
 
 /* Has the version that was looked at been replaced meanwhile? */

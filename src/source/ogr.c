@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <cpl_conv.h>
 #include <cpl_string.h>
@@ -27,6 +28,20 @@ static void register_drivers(void)
 		if (GDALGetMetadataItem(driver, GDAL_DCAP_VECTOR, NULL) && CSLFindString((CSLConstList)shut_out, name) < 0)
 			allowed = CSLAddString(allowed, name);
 	}
+}
+
+/* GDAL builds differ. Without its own driver a file is of "no format that GDAL knows", or another driver takes it for what it is
+ * built on: a GeoPackage for the tables of a SQLite database. */
+static const char *missing_driver(const char *name)
+{
+	static const char *const drivers[][2] = {
+		{".fgb", "FlatGeobuf"}, {".gpkg", "GPKG"}, {".shp", "ESRI Shapefile"}, {".dbf", "ESRI Shapefile"}, {".ods", "ODS"}, {".xls", "XLS"}};
+	for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++) {
+		size_t length = strlen(name), end = strlen(drivers[i][0]);
+		if (length > end && strcasecmp(name + length - end, drivers[i][0]) == 0)
+			return CSLFindString((CSLConstList)allowed, drivers[i][1]) < 0 ? drivers[i][1] : NULL;
+	}
+	return NULL;
 }
 
 static void close_dataset(void *box)
@@ -88,6 +103,12 @@ recloser_status ogr_dataset(struct arena *arena, const struct source_request *re
 	GDALDatasetH *box = arena_alloc(arena, sizeof(GDALDatasetH));
 	arena_defer(arena, close_dataset, (void *)box);
 	pthread_once(&once, register_drivers);
+	const char *missing = missing_driver(request->input->name);
+	if (missing) {
+		error_set(error, RECLOSER_REFUSED, "ogr.driver", "this GDAL has no %s driver, which the file needs", missing);
+		error_where(error, "%s", request->input->path);
+		return error_hint(error, "`ogrinfo --formats` lists what it has: install a GDAL with the driver, or save the file as CSV, GeoJSON or Parquet");
+	}
 	quiet_begin(&quiet);
 	*box = open_quietly(request, path);
 	quiet_end(&quiet);

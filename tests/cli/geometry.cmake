@@ -1,1 +1,2 @@
+cli_test(formats TIMEOUT 900)
 cli_test(geometry)
