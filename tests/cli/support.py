@@ -32,6 +32,7 @@ import importlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -110,6 +111,9 @@ class Case(unittest.TestCase):
         done = recloser(*args, **{"cwd": self.dir, **more})
         if code is None:
             return done
+        missing = re.search("this GDAL has no .* driver", done.err)
+        if missing and done.code != code:  # GDAL builds differ
+            self.skipTest(missing.group())
         self.assertEqual(done.code, code, f"\n{done}")
         return done
 

@@ -4,8 +4,10 @@ the three ways in which partition columns can stand in a file. Each column is th
 import datetime
 import json
 import math
+import pathlib
 import shutil
 import subprocess
+import sys
 
 from support import Case, main
 
@@ -305,11 +307,34 @@ class Files(Readers):
                 self.assertIn("Feature Count: 20", told)
                 self.assertIn("Line String", told)
 
+    def validator(self, name):
+        """A program beside this Python or on the path; skips where there is none."""
+        beside = pathlib.Path(sys.executable).with_name(name)
+        program = str(beside) if beside.exists() else shutil.which(name)
+        return program or self.skipTest(f"{name} is not installed; scripts/setup --test installs what tests/requirements.txt names")
+
     def test_a_validator(self):
-        """geoparquet-io's checks against the specification, where it is installed."""
-        program = shutil.which("gpio")
-        if not program:
-            self.skipTest("geoparquet-io (gpio) is not installed")
+        """The abstract tests of the specification, by an independent validator: 1.1 and 2.0, shapes mixed, in four systems."""
+        program = self.validator("geoparquet-validator")
+        for crs in SYSTEMS:
+            for version in ("1.1", "2.0"):
+                with self.subTest(crs, version=version):
+                    self.tree_of("dictionary", crs, more=f"geoparquet: {version}\n", mixed=True)
+                    done = subprocess.run([program, "check", "--json", "--class", "all", self.alone()], capture_output=True, text=True)
+                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                    self.assertNotIn("NOT CONFORMANT", done.stdout)
+        # It does find faults: a box that does not hold the shapes.
+        parquet = self.need("pyarrow.parquet")
+        table = parquet.ParquetFile(self.dir / "alone.parquet").read()
+        geo = json.loads(table.schema.metadata[b"geo"])
+        geo["columns"]["geometry"]["bbox"] = [0, 0, 1, 1]
+        parquet.write_table(table.replace_schema_metadata({b"geo": json.dumps(geo).encode()}), self.dir / "wrong.parquet")
+        done = subprocess.run([program, "check", "--class", "all", str(self.dir / "wrong.parquet")], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+
+    def test_another_validator(self):
+        """geoparquet-io's checks, where it is installed and has the extension of its engine."""
+        program = self.validator("gpio")
         for crs in SYSTEMS:
             with self.subTest(crs):
                 self.tree_of("dictionary", crs, mixed=True)
