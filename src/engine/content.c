@@ -199,7 +199,7 @@ static recloser_status register_plan(struct engine *engine, struct arena *scratc
 {
 	struct content_plan **held = arena_alloc(scratch, sizeof(struct content_plan *));
 	arena_defer(scratch, free_held, held);
-	struct content_plan *plan = *held = content_plan_new(schema->count);
+	struct content_plan *plan = *held = content_plan_new(schema->count, engine->shared->digests);
 	duckdb_logical_type *types;
 	if (!plan)
 		arena_out_of_memory(scratch);

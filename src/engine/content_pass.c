@@ -7,6 +7,7 @@
 #include "engine/content_pass.h"
 
 #define XXH_INLINE_ALL
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ static struct found *new_found(struct content_plan *plan)
 	if (!found)
 		return NULL;
 	found->plan = plan;
+	found->keys.room = plan->room;
 	pthread_mutex_lock(&plan->lock);
 	found->next = plan->all;
 	if (plan->all)
@@ -76,7 +78,7 @@ void content_plan_free(void *pointer)
 	free(plan);
 }
 
-struct content_plan *content_plan_new(size_t columns)
+struct content_plan *content_plan_new(size_t columns, struct digest_room *room)
 {
 	struct content_plan *plan = calloc(1, sizeof *plan);
 	if (!plan)
@@ -86,6 +88,7 @@ struct content_plan *content_plan_new(size_t columns)
 	plan->nodes = calloc(columns + 1, sizeof *plan->nodes);
 	plan->hashed = calloc(columns + 1, sizeof *plan->hashed);
 	plan->key = plan->geometry = -1;
+	plan->room = room;
 	if (plan->types && plan->nodes && plan->hashed)
 		return plan;
 	content_plan_free(plan);
@@ -124,6 +127,22 @@ static void state_destroy(duckdb_aggregate_state *states, idx_t count)
 static void out_of_memory(duckdb_function_info info)
 {
 	duckdb_aggregate_function_set_error(info, "Out of Memory Error: no memory for the content pass");
+}
+
+/* `failed` is an errno of the digests. A full disk is said in the words that the engine has for it (engine.c knows them). */
+static void say_failed(duckdb_function_info info, int failed)
+{
+	char reason[128], text[256];
+	if (failed == ENOMEM) {
+		out_of_memory(info);
+		return;
+	}
+	if (failed == ENOSPC || failed == EDQUOT)
+		snprintf(reason, sizeof reason, "No space left on device");
+	else if (strerror_r(failed, reason, sizeof reason) != 0)
+		snprintf(reason, sizeof reason, "error %d", failed);
+	snprintf(text, sizeof text, "can't put digests of the keys aside: %s", reason);
+	duckdb_aggregate_function_set_error(info, text);
 }
 
 /* ---- rows ---- */
@@ -238,7 +257,7 @@ static void add_digests(duckdb_vector vector, idx_t count, duckdb_aggregate_stat
 }
 
 /* The key is compared by a digest of its canonical bytes, of which text is the plain case. */
-static bool collect_keys(struct pass *pass, idx_t count, duckdb_aggregate_state *states)
+static int collect_keys(struct pass *pass, idx_t count, duckdb_aggregate_state *states)
 {
 	const struct content_type *type = &pass->plan->types[pass->plan->key];
 	const struct content_vector *vector = &pass->vectors[pass->plan->nodes[pass->plan->key]];
@@ -254,14 +273,15 @@ static bool collect_keys(struct pass *pass, idx_t count, duckdb_aggregate_state 
 			pass->capacity = need * 2;
 			pass->buffer = malloc(pass->capacity);
 			if (!pass->buffer)
-				return false;
+				return ENOMEM;
 		}
 		uint8_t *end = content_put(type, vector, row, pass->buffer);
 		XXH128_hash_t digest = XXH3_128bits(pass->buffer, (size_t)(end - pass->buffer));
-		if (!digests_add(&found->keys, (struct digest128){digest.high64, digest.low64}))
-			return false;
+		int failed = digests_add(&found->keys, (struct digest128){digest.high64, digest.low64});
+		if (failed)
+			return failed;
 	}
-	return true;
+	return 0;
 }
 
 static void look_at_geometry(struct pass *pass, idx_t count, duckdb_aggregate_state *states)
@@ -300,25 +320,25 @@ static void state_update(duckdb_function_info info, duckdb_data_chunk input, duc
 	struct content_plan *plan = duckdb_aggregate_function_get_extra_info(info);
 	idx_t count = duckdb_data_chunk_get_size(input);
 	struct pass pass = {.plan = plan, .vectors = malloc((plan->node_count + 1) * sizeof *pass.vectors)};
-	bool good = pass.vectors && ready_states(plan, count, states);
-	if (good) {
+	int failed = pass.vectors && ready_states(plan, count, states) ? 0 : ENOMEM;
+	if (!failed) {
 		look_at_vectors(&pass, input);
 		if (plan->digested)
 			add_digests(duckdb_data_chunk_get_vector(input, 0), count, states);
 		else
-			good = hash_rows(&pass, count, states);
+			failed = hash_rows(&pass, count, states) ? 0 : ENOMEM;
 	}
-	if (good && plan->key >= 0 && !plan->digested)
-		good = collect_keys(&pass, count, states);
-	if (good && plan->geometry >= 0)
+	if (!failed && plan->key >= 0 && !plan->digested)
+		failed = collect_keys(&pass, count, states);
+	if (!failed && plan->geometry >= 0)
 		look_at_geometry(&pass, count, states);
-	if (!good)
-		out_of_memory(info);
+	if (failed)
+		say_failed(info, failed);
 	free(pass.vectors);
 	free(pass.buffer);
 }
 
-static bool merge(struct found *to, struct found *from)
+static int merge(struct found *to, struct found *from)
 {
 	to->rows += from->rows;
 	to->key_null += from->key_null;
@@ -341,9 +361,12 @@ static void state_combine(duckdb_function_info info, duckdb_aggregate_state *sou
 		if (!*to) {
 			*to = *from;
 			*from = NULL;
-		} else if (!merge(*to, *from)) {
-			out_of_memory(info);
-			return;
+		} else {
+			int failed = merge(*to, *from);
+			if (failed) {
+				say_failed(info, failed);
+				return;
+			}
 		}
 	}
 }
@@ -370,7 +393,7 @@ static bool make_fingerprint(const struct content_plan *plan, const struct found
 	return true;
 }
 
-static int write_found(const char *fingerprint, struct found *found, char *out)
+static int write_found(const char *fingerprint, const struct found *found, uint64_t doubled, char *out)
 {
 	const struct wkb_facts *facts = &found->geometry;
 	uint64_t values[RETURNED_COUNT] = {
@@ -381,7 +404,7 @@ static int write_found(const char *fingerprint, struct found *found, char *out)
 		[RETURNED_GEOMETRY_NULL] = found->geometry_null,
 		[RETURNED_GEOMETRY_FAULTS] = found->geometry_faults,
 		[RETURNED_FIRST_FAULT] = found->first_fault,
-		[RETURNED_DUPLICATE_KEYS] = digests_doubled(&found->keys),
+		[RETURNED_DUPLICATE_KEYS] = doubled,
 		[RETURNED_ANY] = facts->any,
 		[RETURNED_ANY_Z] = facts->any_z,
 		[RETURNED_ANY_M] = facts->any_m,
@@ -404,11 +427,17 @@ static void state_finalize(duckdb_function_info info, duckdb_aggregate_state *st
 	for (idx_t i = 0; i < count; i++) {
 		struct found none = {0}, *found = *found_of(states[i]) ? *found_of(states[i]) : &none;
 		char hex[SHA256_HEX], text[RETURNED];
+		uint64_t doubled;
+		int failed = digests_doubled(&found->keys, &doubled);
+		if (failed) {
+			say_failed(info, failed);
+			return;
+		}
 		if (!make_fingerprint(plan, found, hex)) {
 			out_of_memory(info);
 			return;
 		}
-		int length = write_found(hex, found, text);
+		int length = write_found(hex, found, doubled, text);
 		duckdb_unsafe_vector_assign_string_element_len(result, offset + i, text, (idx_t)length);
 	}
 }

@@ -17,11 +17,12 @@ struct content_plan {
 	ptrdiff_t key, geometry; /* -1: none */
 	bool digested;           /* the aggregate takes the rows' digests, and the geometry if there is one, instead of the columns */
 	char *schema_text;
+	struct digest_room *room; /* of the engine: for the digests of the keys */
 	pthread_mutex_t lock; /* over the list */
 	struct found *all;    /* every state that is not given back yet */
 };
 
-struct content_plan *content_plan_new(size_t columns); /* NULL: no memory */
+struct content_plan *content_plan_new(size_t columns, struct digest_room *room); /* NULL: no memory */
 void content_plan_free(void *plan);
 
 /* The aggregate's functions; its extra information is the plan. */

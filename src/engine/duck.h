@@ -6,6 +6,7 @@
 #include <duckdb.h>
 #include <pthread.h>
 
+#include "engine/digests.h"
 #include "engine/engine.h"
 
 /* A source that queries may read as rc_scan(id). Lives until the last connection is closed; `failure` is what its reader
@@ -32,6 +33,7 @@ struct engine_shared {
 	uint64_t last_id;
 	struct offered *offered;
 	struct content_name *content_names;
+	struct digest_room *digests; /* of the keys that content passes collect */
 	pthread_mutex_t adding; /* one content pass is looked up and added at a time; taken before `lock` */
 };
 

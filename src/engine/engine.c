@@ -39,6 +39,7 @@ static void shared_release(struct engine_shared *shared)
 		free(shared->content_names);
 		shared->content_names = next;
 	}
+	digest_room_free(shared->digests); /* content passes went with the database */
 	pthread_mutex_destroy(&shared->lock);
 	pthread_mutex_destroy(&shared->adding);
 	free(shared);
@@ -82,13 +83,21 @@ static int threads_for(const struct engine_options *options, uint64_t bytes)
 	return processors > 0 && most < (uint64_t)processors ? (int)most : 0;
 }
 
+/* Of the memory given this part is for the digests of the keys that are checked for doubles; the rest is the engine's pool. */
+enum { DIGESTS_PART = 32 };
+
+static uint64_t budget_of(const struct engine_options *options)
+{
+	return options->memory_bytes ? options->memory_bytes : machine_bytes() / 2;
+}
+
 static bool configure(duckdb_config config, const struct engine_options *options)
 {
 	char threads[16], memory[32];
-	uint64_t bytes = options->memory_bytes ? options->memory_bytes : machine_bytes() / 2;
+	uint64_t bytes = budget_of(options), pool = bytes / DIGESTS_PART * (DIGESTS_PART - 1);
 	int wanted = threads_for(options, bytes);
 	snprintf(threads, sizeof threads, "%d", wanted);
-	snprintf(memory, sizeof memory, "%llu B", (unsigned long long)bytes);
+	snprintf(memory, sizeof memory, "%llu B", (unsigned long long)pool);
 	const char *settings[][2] = {
 		{"memory_limit", memory},
 		{"temp_directory", options->spill ? options->spill : ""},
@@ -141,8 +150,14 @@ recloser_status engine_open(struct arena *arena, const struct engine_options *op
 	struct engine_shared *shared = calloc(1, sizeof *shared);
 	if (!shared)
 		arena_out_of_memory(arena);
+	shared->digests = digest_room_new(budget_of(options) / DIGESTS_PART / sizeof(struct digest128), options->spill);
+	if (!shared->digests) {
+		free(shared);
+		arena_out_of_memory(arena);
+	}
 	recloser_status status = open_database(&shared->database, options, error);
 	if (status != RECLOSER_OK) {
+		digest_room_free(shared->digests);
 		free(shared);
 		return status;
 	}
