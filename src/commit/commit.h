@@ -75,9 +75,23 @@ recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const 
  * which source. *seq 0: none. */
 recloser_status ledger_source(struct dataset *dataset, struct arena *arena, const struct record *base,
 							  const struct strings *sha256s, int64_t *seq, size_t *which, recloser_error *error) RC_CHECKED;
-/* All partitions that have a record, sorted. */
+/* The same for those who look at thousands: `near` is a number that was the newest a moment ago, or once (0: not known), and the
+ * record's json is without the columns and the footer's entry (`schema`, `geo`), four fifths of most records. */
+recloser_status ledger_brief(struct dataset *dataset, struct arena *arena, const char *partition, int64_t near,
+							 struct record **out, recloser_error *error) RC_CHECKED;
+/* All partitions that have a record, sorted; with the newest number of each, 0 where listing them did not tell (a bucket). */
 recloser_status ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out,
 								  recloser_error *error) RC_CHECKED;
+struct ledger_head {
+	const char *partition;
+	int64_t number;
+};
+struct ledger_heads {
+	struct ledger_head *at;
+	size_t count;
+};
+recloser_status ledger_heads(struct dataset *dataset, struct arena *arena, struct ledger_heads *out,
+							 recloser_error *error) RC_CHECKED;
 
 enum live_state {
 	LIVE_NONE,    /* no record and no file */
@@ -102,6 +116,9 @@ recloser_status versions_live(struct dataset *dataset, struct arena *arena, cons
  * file looks foreign to others. While a run is at work such a file is looked at again, for a second in all of one dataset. */
 recloser_status live_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **record,
 							enum live_state *state, recloser_error *error) RC_CHECKED;
+/* The same with ledger_brief's record. */
+recloser_status live_brief(struct dataset *dataset, struct arena *arena, const char *partition, int64_t near,
+						   struct record **record, enum live_state *state, recloser_error *error) RC_CHECKED;
 const char *live_path(struct dataset *dataset, struct arena *arena, const char *partition); /* or URL */
 /* A local file with the bytes that are live: the live file itself, or a download that lasts as long as the dataset. */
 recloser_status live_file(struct dataset *dataset, struct arena *arena, const char *partition, const char **path,
@@ -211,6 +228,9 @@ recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep,
 /* What the deep look of `recover` finds, with nothing finished and nothing swept: foreign, adoptable, missing, warnings. */
 recloser_status recover_look(struct dataset *dataset, struct arena *arena, struct recovery *out,
 							 recloser_error *error) RC_CHECKED;
+/* The part of it that no partition in `known` (sorted by their bytes) tells of: foreign, and adoptable of other partitions. */
+recloser_status recover_strays(struct dataset *dataset, struct arena *arena, const struct ledger_heads *known,
+							   struct recovery *out, recloser_error *error) RC_CHECKED;
 /* The entries of the newest commit as they lie in commits/ ({partition, seq, base: {seq}}) while it is open, that is while
  * the staging of its run is there; NULL when none is open. Prune keeps what they name. */
 recloser_status commit_open_entries(struct dataset *dataset, struct arena *arena, json_t **out,

@@ -4,7 +4,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/json.h"
+#include "base/json_scan.h"
 
 struct record *record_from_json(struct arena *arena, json_t *json, const char *partition, int64_t seq)
 {
@@ -25,15 +29,10 @@ struct record *record_from_json(struct arena *arena, json_t *json, const char *p
 	return record;
 }
 
-recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
-							struct record **out, recloser_error *error)
+static recloser_status take_record(struct arena *arena, json_t *json, const char *path, const char *partition, int64_t seq,
+								   struct record **out, recloser_error *error)
 {
-	if (dataset->bucket)
-		return object_ledger_read(dataset, arena, partition, seq, out, error);
-	const char *path = path_record(dataset, arena, partition, seq);
-	json_t *json;
 	*out = NULL;
-	RC_TRY(file_read_json(dataset, arena, path, &json, error));
 	if (!json)
 		return RECLOSER_OK;
 	if (json_get_int(json, "seq", 0) != seq || !json_get_text(json, "kind")) {
@@ -43,6 +42,17 @@ recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const 
 	}
 	*out = record_from_json(arena, json, partition, seq);
 	return RECLOSER_OK;
+}
+
+recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
+							struct record **out, recloser_error *error)
+{
+	if (dataset->bucket)
+		return object_ledger_read(dataset, arena, partition, seq, out, error);
+	const char *path = path_record(dataset, arena, partition, seq);
+	json_t *json;
+	RC_TRY(file_read_json(dataset, arena, path, &json, error));
+	return take_record(arena, json, path, partition, seq, out, error);
 }
 
 static recloser_status newest_number(struct dataset *dataset, struct arena *arena, const char *directory, int64_t *out,
@@ -90,24 +100,100 @@ recloser_status ledger_newest(struct dataset *dataset, struct arena *arena, cons
 	return ledger_look(dataset, arena, partition, &number, out, error);
 }
 
+/* ---- one of many ---- */
+
+/* Puts a 0 in the place of long members that are not asked for: the parser would take most of its time for them. Text that is
+ * not well-formed is left to it from where it is wrong. Returns the new length. */
+static size_t shorten(char *bytes, size_t count)
+{
+	struct json_scan scan = json_scan_of(bytes, count);
+	struct value name, value;
+	json_scan_space(&scan);
+	if (scan.at == scan.end || *scan.at++ != '{')
+		return count;
+	for (bool first = true; json_scan_member(&scan, first, &name); first = false) {
+		bool unwanted = value_is(&name, "schema") || value_is(&name, "geo");
+		json_scan_space(&scan);
+		char *from = bytes + (scan.at - bytes);
+		if (!json_scan_value(&scan, &value))
+			break;
+		if (!unwanted)
+			continue;
+		*from++ = '0';
+		memmove(from, scan.at, (size_t)(scan.end - scan.at));
+		scan.end -= scan.at - from;
+		scan.at = from;
+	}
+	return (size_t)(scan.end - bytes);
+}
+
+static recloser_status read_brief(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
+								  struct record **out, recloser_error *error)
+{
+	const char *path = path_record(dataset, arena, partition, seq);
+	char *bytes;
+	size_t count;
+	json_t *json;
+	*out = NULL;
+	int failed = dataset->fs->ops->read(dataset->fs, path, arena, &bytes, &count);
+	if (failed == ENOENT || failed == ENOTDIR)
+		return RECLOSER_OK;
+	if (failed)
+		return error_errno(error, "store.read", failed, "read", path);
+	RC_TRY(json_parse(arena, bytes, shorten(bytes, count), path, &json, error));
+	return take_record(arena, json, path, partition, seq, out, error);
+}
+
+/* Numbers are contiguous: the newest is the one after which there is none. */
+recloser_status ledger_brief(struct dataset *dataset, struct arena *arena, const char *partition, int64_t near,
+							 struct record **out, recloser_error *error)
+{
+	struct fs_stat stat;
+	bool later;
+	if (dataset->bucket || near <= 0)
+		return ledger_newest(dataset, arena, partition, out, error);
+	RC_TRY(file_look(dataset, path_record(dataset, arena, partition, near + 1), &stat, &later, error));
+	if (!later)
+		RC_TRY(read_brief(dataset, arena, partition, near, out, error));
+	if (!later && *out && strcmp((*out)->kind, "void") != 0)
+		return RECLOSER_OK;
+	return ledger_newest(dataset, arena, partition, out, error);
+}
+
+/* ---- all of them ---- */
+
+static void add_head(struct arena *arena, struct ledger_heads *heads, const char *partition, int64_t number)
+{
+	size_t count = heads->count;
+	if ((count & (count - 1)) == 0)
+		heads->at = arena_grow(arena, heads->at, count * sizeof *heads->at, (count ? count * 2 : 1) * sizeof *heads->at);
+	heads->at[heads->count++] = (struct ledger_head){partition, number};
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(((const struct ledger_head *)a)->partition, ((const struct ledger_head *)b)->partition);
+}
+
 static recloser_status collect(struct dataset *dataset, struct arena *arena, const char *directory, const char *partition,
-							   struct strings *out, recloser_error *error)
+							   struct ledger_heads *out, recloser_error *error)
 {
 	struct arena *scratch = arena_new(arena);
 	struct strings names = {0};
-	bool records = false;
+	int64_t newest = 0;
 	int failed = dataset->fs->ops->list(dataset->fs, directory, scratch, &names);
 	recloser_status status =
 		failed == 0 || failed == ENOENT ? RECLOSER_OK : error_errno(error, "store.list", failed, "list", directory);
 	for (size_t i = 0; status == RECLOSER_OK && i < names.count; i++) {
-		records = records || number_of(names.at[i]) > 0;
+		int64_t number = number_of(names.at[i]);
+		newest = number > newest ? number : newest;
 		if (!strchr(names.at[i], '='))
 			continue;
 		status = collect(dataset, arena, path_in(scratch, directory, names.at[i], ""),
 						 arena_printf(arena, "%s%s%s", partition, *partition ? "/" : "", names.at[i]), out, error);
 	}
-	if (records)
-		strings_add(arena, out, partition);
+	if (newest)
+		add_head(arena, out, partition, newest);
 	arena_free(scratch);
 	return status;
 }
@@ -145,11 +231,29 @@ recloser_status ledger_source(struct dataset *dataset, struct arena *arena, cons
 	return RECLOSER_OK;
 }
 
+recloser_status ledger_heads(struct dataset *dataset, struct arena *arena, struct ledger_heads *out, recloser_error *error)
+{
+	*out = (struct ledger_heads){0};
+	if (dataset->bucket) {
+		struct strings partitions = {0};
+		RC_TRY(object_ledger_partitions(dataset, arena, &partitions, error));
+		for (size_t i = 0; i < partitions.count; i++)
+			add_head(arena, out, partitions.at[i], 0);
+		return RECLOSER_OK;
+	}
+	RC_TRY(collect(dataset, arena, path_control(dataset, arena, "ledger"), "", out, error));
+	if (out->count)
+		qsort(out->at, out->count, sizeof *out->at, by_bytes);
+	return RECLOSER_OK;
+}
+
 recloser_status ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out, recloser_error *error)
 {
+	struct ledger_heads heads;
 	if (dataset->bucket)
 		return object_ledger_partitions(dataset, arena, out, error);
-	RC_TRY(collect(dataset, arena, path_control(dataset, arena, "ledger"), "", out, error));
-	strings_sort(out);
+	RC_TRY(ledger_heads(dataset, arena, &heads, error));
+	for (size_t i = 0; i < heads.count; i++)
+		strings_add(arena, out, heads.at[i].partition);
 	return RECLOSER_OK;
 }

@@ -120,17 +120,33 @@ static bool somebody_stages(struct dataset *dataset, struct arena *arena)
 	return dataset->fs->ops->list(dataset->fs, path_control(dataset, arena, "staging"), arena, &names) == 0 && names.count > 0;
 }
 
-recloser_status live_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **record,
-							enum live_state *state, recloser_error *error)
+/* `near` as for ledger_brief; -1: the whole record. */
+static recloser_status newest_and_live(struct dataset *dataset, struct arena *arena, const char *partition, int64_t near,
+									   struct record **record, enum live_state *state, recloser_error *error)
 {
 	for (;;) {
-		RC_TRY(ledger_newest(dataset, arena, partition, record, error));
+		if (near < 0)
+			RC_TRY(ledger_newest(dataset, arena, partition, record, error));
+		else
+			RC_TRY(ledger_brief(dataset, arena, partition, near, record, error));
 		RC_TRY(live_state(dataset, arena, partition, *record, state, error));
 		if (*state != LIVE_FOREIGN || dataset->bucket || dataset->patience <= 0 || !somebody_stages(dataset, arena))
 			return RECLOSER_OK;
 		nanosleep(&(struct timespec){0, (long)(LOOK_AGAIN * 1e9)}, NULL);
 		dataset->patience -= LOOK_AGAIN;
 	}
+}
+
+recloser_status live_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **record,
+							enum live_state *state, recloser_error *error)
+{
+	return newest_and_live(dataset, arena, partition, -1, record, state, error);
+}
+
+recloser_status live_brief(struct dataset *dataset, struct arena *arena, const char *partition, int64_t near,
+						   struct record **record, enum live_state *state, recloser_error *error)
+{
+	return newest_and_live(dataset, arena, partition, near, record, state, error);
 }
 
 const char *version_path(struct dataset *dataset, struct arena *arena, const struct record *record)
@@ -249,6 +265,20 @@ void live_expect(struct dataset *dataset, const char *partition, const char *con
 		object_part(dataset, partition)->expected = arena_strdup(dataset->objects->arena, content_fingerprint);
 }
 
+static recloser_status is_live(struct dataset *dataset, struct arena *arena, const struct version_at *at, bool *out,
+							   recloser_error *error)
+{
+	struct record *record;
+	enum live_state live;
+	*out = false;
+	RC_TRY(ledger_brief(dataset, arena, at->partition, at->seq, &record, error));
+	if (!record || record->seq != at->seq)
+		return RECLOSER_OK;
+	RC_TRY(live_state(dataset, arena, at->partition, record, &live, error));
+	*out = live == LIVE_SOUND;
+	return RECLOSER_OK;
+}
+
 recloser_status versions_live(struct dataset *dataset, struct arena *arena, const struct version_at *at, size_t count,
 							  bool *out, recloser_error *error)
 {
@@ -257,17 +287,13 @@ recloser_status versions_live(struct dataset *dataset, struct arena *arena, cons
 		RC_TRY(object_versions_listed(dataset, at, count, out, error));
 	if (*out)
 		return RECLOSER_OK;
-	for (size_t i = 0; i < count; i++) {
-		struct record *record;
-		enum live_state live;
-		RC_TRY(ledger_newest(dataset, arena, at[i].partition, &record, error));
-		if (!record || record->seq != at[i].seq)
-			return RECLOSER_OK;
-		RC_TRY(live_state(dataset, arena, at[i].partition, record, &live, error));
-		if (live != LIVE_SOUND)
-			return RECLOSER_OK;
-	}
 	*out = true;
+	for (size_t i = 0; i < count && *out; i++) {
+		struct arena *scratch = arena_new(arena);
+		recloser_status status = is_live(dataset, scratch, &at[i], out, error);
+		arena_free(scratch);
+		RC_TRY(status);
+	}
 	return RECLOSER_OK;
 }
 

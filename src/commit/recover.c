@@ -142,56 +142,105 @@ static bool is_own_path(const struct dataset *dataset, const char *partition)
 	return *partition == '\0';
 }
 
-static recloser_status look_at_part(struct dataset *dataset, struct arena *arena, const char *partition,
-									struct recovery *out, recloser_error *error)
+/* What the walk over the tree goes by, and what it finds. */
+struct walking {
+	struct dataset *dataset;
+	struct arena *arena;              /* of what is found */
+	const struct ledger_heads *known; /* sorted; their files are looked at with their records */
+	struct recovery *out;
+};
+
+static bool is_known(const struct ledger_heads *known, const char *partition)
+{
+	size_t low = 0, high = known->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(known->at[middle].partition, partition);
+		if (order == 0)
+			return true;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/* A file that may have been put here without a record; one that has gone meanwhile is none. */
+static recloser_status look_at_part(struct walking *walking, const char *partition, recloser_error *error)
 {
 	struct record *newest;
 	enum live_state state;
-	if (!is_own_path(dataset, partition)) {
-		strings_add(arena, &out->foreign, path_in(arena, partition, "part.parquet", ""));
+	struct arena *arena = walking->arena;
+	if (!is_own_path(walking->dataset, partition)) {
+		strings_add(arena, &walking->out->foreign, path_in(arena, partition, "part.parquet", ""));
 		return RECLOSER_OK;
 	}
-	RC_TRY(live_newest(dataset, arena, partition, &newest, &state, error));
+	RC_TRY(live_newest(walking->dataset, arena, partition, &newest, &state, error));
 	if (state == LIVE_FOREIGN)
-		strings_add(arena, &out->adoptable, arena_strdup(arena, partition));
+		strings_add(arena, &walking->out->adoptable, arena_strdup(arena, partition));
 	return RECLOSER_OK;
 }
 
-static recloser_status walk(struct dataset *dataset, struct arena *arena, const char *relative, struct recovery *out,
+static recloser_status walk_into(struct walking *walking, const char *relative, recloser_error *error);
+
+static recloser_status walk_name(struct walking *walking, struct arena *scratch, const char *relative, const char *leaf,
+								 recloser_error *error)
+{
+	struct dataset *dataset = walking->dataset;
+	const char *name = *relative ? path_in(scratch, relative, leaf, "") : leaf;
+	bool is_part = strcmp(leaf, "part.parquet") == 0;
+	struct fs_stat stat;
+	bool there;
+	if (is_part && is_known(walking->known, relative))
+		return RECLOSER_OK;
+	RC_TRY(file_look(dataset, path_in(scratch, dataset->tree, name, ""), &stat, &there, error));
+	if (there && stat.is_directory)
+		return walk_into(walking, name, error);
+	if (is_part)
+		return look_at_part(walking, relative, error);
+	strings_add(walking->arena, &walking->out->foreign, arena_strdup(walking->arena, name));
+	return RECLOSER_OK;
+}
+
+static recloser_status walk_into(struct walking *walking, const char *relative, recloser_error *error)
+{
+	struct dataset *dataset = walking->dataset;
+	struct arena *scratch = arena_new(walking->arena);
+	struct strings names = {0};
+	const char *directory = path_in(scratch, dataset->tree, relative, "");
+	int failed = dataset->fs->ops->list(dataset->fs, directory, scratch, &names);
+	recloser_status status = RECLOSER_OK;
+	if (failed && failed != ENOENT)
+		status = error_errno(error, "store.list", failed, "list", directory);
+	for (size_t i = 0; i < names.count && status == RECLOSER_OK; i++)
+		status = walk_name(walking, scratch, relative, names.at[i], error);
+	arena_free(scratch);
+	return status;
+}
+
+static recloser_status walk(struct dataset *dataset, struct arena *arena, const struct ledger_heads *known, struct recovery *out,
 							recloser_error *error)
 {
-	struct strings names = {0};
-	const char *directory = path_in(arena, dataset->tree, relative, "");
-	int failed = dataset->fs->ops->list(dataset->fs, directory, arena, &names);
-	if (failed && failed != ENOENT)
-		return error_errno(error, "store.list", failed, "list", directory);
-	for (size_t i = 0; i < names.count; i++) {
-		const char *name = *relative ? path_in(arena, relative, names.at[i], "") : names.at[i];
-		struct fs_stat stat;
-		bool there;
-		RC_TRY(file_look(dataset, path_in(arena, dataset->tree, name, ""), &stat, &there, error));
-		if (there && stat.is_directory)
-			RC_TRY(walk(dataset, arena, name, out, error));
-		else if (strcmp(names.at[i], "part.parquet") == 0)
-			RC_TRY(look_at_part(dataset, arena, relative, out, error));
-		else
-			strings_add(arena, &out->foreign, name);
-	}
-	return RECLOSER_OK;
+	struct walking walking = {dataset, arena, known, out};
+	return walk_into(&walking, "", error);
 }
 
-static recloser_status look_at_ledger(struct dataset *dataset, struct arena *arena, const char *partition,
+/* `scratch` is for the records; what is found hangs on `arena`. */
+static recloser_status look_at_ledger(struct dataset *dataset, struct arena *arena, struct arena *scratch, const struct ledger_head *head,
 									  struct recovery *out, recloser_error *error)
 {
+	const char *partition = head->partition;
 	struct record *newest, *record;
-	int64_t number;
 	enum live_state state;
-	RC_TRY(ledger_look(dataset, arena, partition, &number, &newest, error));
-	RC_TRY(live_state(dataset, arena, partition, newest, &state, error));
+	RC_TRY(live_newest(dataset, scratch, partition, &newest, &state, error));
+	int64_t number = newest && newest->seq > head->number ? newest->seq : head->number;
 	if (state == LIVE_MISSING)
 		strings_add(arena, &out->missing, partition);
+	if (state == LIVE_FOREIGN)
+		strings_add(arena, &out->adoptable, partition);
 	for (int64_t seq = 1; seq < number; seq++) {
-		RC_TRY(ledger_read(dataset, arena, partition, seq, &record, error));
+		RC_TRY(ledger_read(dataset, scratch, partition, seq, &record, error));
 		if (!record)
 			warn(arena, out,
 				 arena_printf(arena, "%s: record %" PRId64 " of %" PRId64 " is gone; recover --rebuild makes it again",
@@ -202,12 +251,32 @@ static recloser_status look_at_ledger(struct dataset *dataset, struct arena *are
 
 static recloser_status look_deep(struct dataset *dataset, struct arena *arena, struct recovery *out, recloser_error *error)
 {
-	struct strings partitions = {0};
-	RC_TRY(walk(dataset, arena, "", out, error));
-	RC_TRY(ledger_partitions(dataset, arena, &partitions, error));
-	for (size_t i = 0; i < partitions.count; i++)
-		RC_TRY(look_at_ledger(dataset, arena, partitions.at[i], out, error));
+	struct ledger_heads known;
+	RC_TRY(ledger_heads(dataset, arena, &known, error));
+	RC_TRY(walk(dataset, arena, &known, out, error));
+	for (size_t i = 0; i < known.count; i++) {
+		struct arena *scratch = arena_new(arena);
+		recloser_status status = look_at_ledger(dataset, arena, scratch, &known.at[i], out, error);
+		arena_free(scratch);
+		RC_TRY(status);
+	}
+	strings_sort(&out->adoptable);
 	live_remember(dataset, arena);
+	return RECLOSER_OK;
+}
+
+recloser_status recover_strays(struct dataset *dataset, struct arena *arena, const struct ledger_heads *known,
+							   struct recovery *out, recloser_error *error)
+{
+	memset(out, 0, sizeof *out);
+	if (!dataset->bucket)
+		return walk(dataset, arena, known, out, error);
+	struct recovery all;
+	RC_TRY(object_recover_look(dataset, arena, &all, error));
+	out->foreign = all.foreign;
+	for (size_t i = 0; i < all.adoptable.count; i++)
+		if (!is_known(known, all.adoptable.at[i]))
+			strings_add(arena, &out->adoptable, all.adoptable.at[i]);
 	return RECLOSER_OK;
 }
 
@@ -306,7 +375,7 @@ recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep,
 	memset(out, 0, sizeof *out);
 	RC_TRY(is_there(dataset, &there, error));
 	if (!there)
-		return deep ? walk(dataset, arena, "", out, error) : RECLOSER_OK;
+		return deep ? walk(dataset, arena, &(struct ledger_heads){0}, out, error) : RECLOSER_OK;
 	RC_TRY(anything_staged(dataset, arena, &staged, error));
 	if (!staged) {
 		sweep_temporary(dataset, arena);

@@ -74,25 +74,26 @@ recloser_status call_engine(struct arena *arena, const recloser_common *common, 
 }
 
 recloser_status call_partitions(struct arena *arena, struct dataset *dataset, const char *const *wanted, size_t count,
-                                struct strings *out, recloser_error *error)
+                                struct ledger_heads *out, recloser_error *error)
 {
-	struct strings all = {0};
-	RC_TRY(ledger_partitions(dataset, arena, &all, error));
+	struct ledger_heads all;
+	RC_TRY(ledger_heads(dataset, arena, &all, error));
+	*out = (struct ledger_heads){.at = arena_array(arena, all.count + 1, sizeof *out->at)};
 	for (size_t k = 0; k < count; k++) {
 		bool hit = false;
 		for (size_t i = 0; i < all.count; i++)
-			hit |= partition_within(all.at[i], wanted[k]);
+			hit |= partition_within(all.at[i].partition, wanted[k]);
 		if (!hit) {
 			error_set(error, RECLOSER_USAGE, "cli.partition", "the dataset has no partition %s", wanted[k]);
-			return error_hint(error, all.count ? "it has, for instance, %s" : "nothing was loaded into it yet%s", all.count ? all.at[0] : "");
+			return error_hint(error, all.count ? "it has, for instance, %s" : "nothing was loaded into it yet%s", all.count ? all.at[0].partition : "");
 		}
 	}
 	for (size_t i = 0; i < all.count; i++) {
 		bool hit = count == 0;
 		for (size_t k = 0; k < count; k++)
-			hit |= partition_within(all.at[i], wanted[k]);
+			hit |= partition_within(all.at[i].partition, wanted[k]);
 		if (hit)
-			strings_add(arena, out, all.at[i]);
+			out->at[out->count++] = all.at[i];
 	}
 	return RECLOSER_OK;
 }

@@ -24,6 +24,6 @@ recloser_status call_engine(struct arena *arena, const recloser_common *common, 
                             recloser_error *error) RC_CHECKED;
 /* The partitions of the dataset that `wanted` names (all when there are none); RECLOSER_USAGE for one that names nothing. */
 recloser_status call_partitions(struct arena *arena, struct dataset *dataset, const char *const *wanted, size_t count,
-                                struct strings *out, recloser_error *error) RC_CHECKED;
+                                struct ledger_heads *out, recloser_error *error) RC_CHECKED;
 
 #endif

@@ -21,12 +21,13 @@ struct summing {
 	uint64_t rows, bytes;
 };
 
-static recloser_status add_partition(struct summing *sum, const char *partition, recloser_error *error)
+/* `arena` is for what this partition needs; what is told of it hangs on sum->arena or on its own memory. */
+static recloser_status add_partition(struct summing *sum, struct arena *arena, const struct ledger_head *head, recloser_error *error)
 {
-	struct arena *arena = sum->arena;
+	const char *partition = head->partition;
 	struct record *record;
 	enum live_state live;
-	RC_TRY(live_newest(sum->dataset, arena, partition, &record, &live, error));
+	RC_TRY(live_brief(sum->dataset, arena, partition, head->number, &record, &live, error));
 	if (!record)
 		return RECLOSER_OK;
 	const json_t *source = json_array_get(json_object_get(record->json, "sources"), 0);
@@ -60,12 +61,16 @@ static recloser_status status_of(struct arena *arena, const void *given, reclose
 	const recloser_common *common = given;
 	struct spec *spec;
 	struct summing sum = {.arena = arena, .text = text_on(arena)};
-	struct strings partitions = {0};
+	struct ledger_heads heads;
 	RC_TRY(call_open(arena, common->spec_path, &spec, &sum.dataset, error));
-	RC_TRY(ledger_partitions(sum.dataset, arena, &partitions, error));
+	RC_TRY(ledger_heads(sum.dataset, arena, &heads, error));
 	sum.partitions = json_new_array(arena);
-	for (size_t i = 0; i < partitions.count; i++)
-		RC_TRY(add_partition(&sum, partitions.at[i], error));
+	for (size_t i = 0; i < heads.count; i++) {
+		struct arena *scratch = arena_new(arena);
+		recloser_status status = add_partition(&sum, scratch, &heads.at[i], error);
+		arena_free(scratch);
+		RC_TRY(status);
+	}
 	size_t count = json_array_size(sum.partitions);
 	json_t *json = json_new_object(arena);
 	json_put_text(arena, json, "dataset", spec->dataset);

@@ -54,7 +54,7 @@ static struct batch_column *record_columns(struct arena *arena, const struct spe
 }
 
 /* `rows` are those that were read: an adopted or rebuilt record may not know. */
-static recloser_status read_back(struct verifying *v, const struct record *record, const char *file, struct strings *faults,
+static recloser_status read_back(struct verifying *v, struct arena *arena, const struct record *record, const char *file, struct strings *faults,
                                  uint64_t *rows, recloser_error *error)
 {
 	char sha256[SHA256_HEX];
@@ -63,21 +63,21 @@ static recloser_status read_back(struct verifying *v, const struct record *recor
 	if (v->options->cold)
 		drop_cache(file);
 	if (sha256_file(file, sha256, &bytes, &problem) != RECLOSER_OK)
-		strings_add(v->arena, faults, arena_strdup(v->arena, problem.what));
+		strings_add(arena, faults, arena_strdup(arena, problem.what));
 	else if (strcmp(sha256, record->sha256) != 0)
-		strings_add(v->arena, faults, arena_printf(v->arena, "SHA-256 is %s, the record says %s", sha256, record->sha256));
+		strings_add(arena, faults, arena_printf(arena, "SHA-256 is %s, the record says %s", sha256, record->sha256));
 	else if (bytes != record->bytes)
-		strings_add(v->arena, faults, arena_printf(v->arena, "%" PRIu64 " bytes, the record says %" PRIu64, bytes, record->bytes));
+		strings_add(arena, faults, arena_printf(arena, "%" PRIu64 " bytes, the record says %" PRIu64, bytes, record->bytes));
 	struct part_check check = {.engine = v->engine, .spec = v->spec, .file = file, .path = record->partition, .rows = (int64_t)record->rows,
 	                           .fingerprint = record->content_fingerprint, .geo = json_get_text(record->json, "geo"), .order = true,
 	                           .crs_id = json_get_text(record->json, "crs_id")};
 	if (json_is_true(json_object_get(record->json, "rebuilt")) || strcmp(record->kind, "adopted") == 0)
 		check.rows = json_is_integer(json_object_get(json_object_get(record->json, "file"), "rows")) ? check.rows : -1;
-	check.columns = record_columns(v->arena, v->spec, record, &check.column_count, &check.has_geometry);
+	check.columns = record_columns(arena, v->spec, record, &check.column_count, &check.has_geometry);
 	struct part_verdict verdict = {0};
-	RC_TRY(part_verify(v->arena, &check, &verdict, error));
+	RC_TRY(part_verify(arena, &check, &verdict, error));
 	for (size_t i = 0; i < verdict.faults.count; i++)
-		strings_add(v->arena, faults, verdict.faults.at[i]);
+		strings_add(arena, faults, verdict.faults.at[i]);
 	if (check.rows < 0)
 		*rows = verdict.content.rows;
 	return RECLOSER_OK;
@@ -109,14 +109,14 @@ struct look {
 /* ---- the archive ---- */
 
 /* One version's file: there, of its size, and with --archive of its SHA-256 too. */
-static recloser_status look_in_archive(struct verifying *v, const struct record *record, struct look *look, recloser_error *error)
+static recloser_status look_in_archive(struct verifying *v, struct arena *arena, const struct record *record, struct look *look,
+                                       recloser_error *error)
 {
 	struct strings *faults = &look->faults;
-	struct arena *arena = v->arena;
 	const char *place, *file;
 	RC_TRY(version_place(v->dataset, arena, record, NULL, &place, error));
 	if (!place && !pruned_how(arena, v->prunes, record->partition, record->seq))
-		RC_TRY(prunes_read(v->dataset, arena, &v->prunes, error)); /* one may have begun since */
+		RC_TRY(prunes_read(v->dataset, v->arena, &v->prunes, error)); /* one may have begun since */
 	if (!place && pruned_how(arena, v->prunes, record->partition, record->seq))
 		return RECLOSER_OK;
 	if (!place) {
@@ -145,21 +145,26 @@ static recloser_status look_in_archive(struct verifying *v, const struct record 
 }
 
 /* In a bucket the newest version is live and gets its archived copy when it is replaced. */
-static recloser_status verify_archive(struct verifying *v, const char *partition, struct look *look, recloser_error *error)
+static recloser_status verify_archive(struct verifying *v, struct arena *arena, const char *partition, struct look *look,
+                                      recloser_error *error)
 {
 	struct versions versions;
-	RC_TRY(versions_of(v->dataset, v->arena, partition, &versions, error));
+	RC_TRY(versions_of(v->dataset, arena, partition, &versions, error));
 	size_t count = versions.count - (v->dataset->bucket && versions.count ? 1 : 0);
 	for (size_t i = 0; i < count; i++)
-		RC_TRY(look_in_archive(v, versions.at[i], look, error));
+		RC_TRY(look_in_archive(v, arena, versions.at[i], look, error));
 	return RECLOSER_OK;
 }
 
-static recloser_status look_at(struct verifying *v, const char *partition, struct look *look, recloser_error *error)
+/* `all` is for what this partition needs; what is told of it has memory of its own. A quick look needs no columns. */
+static recloser_status look_at(struct verifying *v, struct arena *all, const struct ledger_head *head, struct look *look, recloser_error *error)
 {
-	struct arena *all = v->arena;
+	const char *partition = head->partition;
 	*look = (struct look){0};
-	RC_TRY(live_newest(v->dataset, all, partition, &look->record, &look->live, error));
+	if (v->engine)
+		RC_TRY(live_newest(v->dataset, all, partition, &look->record, &look->live, error));
+	else
+		RC_TRY(live_brief(v->dataset, all, partition, head->number, &look->record, &look->live, error));
 	const struct record *record = look->record;
 	if (!record) {
 		strings_add(all, &look->faults, "it has records, but none of a version that went live");
@@ -175,31 +180,33 @@ static recloser_status look_at(struct verifying *v, const char *partition, struc
 	if (v->engine && look->live != LIVE_MISSING) {
 		const char *file;
 		RC_TRY(live_file(v->dataset, all, partition, &file, error));
-		RC_TRY(read_back(v, record, file, &look->faults, &look->rows, error));
+		RC_TRY(read_back(v, all, record, file, &look->faults, &look->rows, error));
 	}
-	return v->prunes ? verify_archive(v, partition, look, error) : RECLOSER_OK;
+	return v->prunes ? verify_archive(v, all, partition, look, error) : RECLOSER_OK;
 }
 
 /* Has the version that was looked at been replaced meanwhile? */
-static recloser_status is_overtaken(struct verifying *v, const char *partition, const struct look *look, bool *out, recloser_error *error)
+static recloser_status is_overtaken(struct verifying *v, struct arena *all, const char *partition, const struct look *look, bool *out,
+                                    recloser_error *error)
 {
 	struct record *now;
 	enum live_state live;
-	RC_TRY(live_newest(v->dataset, v->arena, partition, &now, &live, error));
+	RC_TRY(live_newest(v->dataset, all, partition, &now, &live, error));
 	*out = (now ? now->seq : 0) != (look->record ? look->record->seq : 0) || live != look->live;
 	return RECLOSER_OK;
 }
 
 /* A replace that runs beside this reading makes the older version look wrong: a fault counts if its version is still the newest. */
-static recloser_status verify_one(struct verifying *v, const char *partition, recloser_error *error)
+static recloser_status verify_one(struct verifying *v, struct arena *all, const struct ledger_head *head, recloser_error *error)
 {
+	const char *partition = head->partition;
 	struct look look;
 	bool again = true;
 	for (int i = 0; again && i < MOST_LOOKS; i++) {
-		RC_TRY(look_at(v, partition, &look, error));
+		RC_TRY(look_at(v, all, head, &look, error));
 		again = look.faults.count > 0;
 		if (again)
-			RC_TRY(is_overtaken(v, partition, &look, &again, error));
+			RC_TRY(is_overtaken(v, all, partition, &look, &again, error));
 	}
 	v->rows += look.rows;
 	v->archived += look.archived;
@@ -220,7 +227,7 @@ static recloser_status verify_pinned(struct verifying *v, const struct moment_ve
 		strings_add(v->arena, &faults, arena_printf(v->arena, "seq %" PRId64 " is not to be had: %s", record->seq, version->lost));
 	else if (v->engine) {
 		RC_TRY(version_file(v->dataset, v->arena, record, &file, error));
-		RC_TRY(read_back(v, record, file, &faults, &rows, error));
+		RC_TRY(read_back(v, v->arena, record, file, &faults, &rows, error));
 	}
 	v->rows += rows;
 	v->bytes += record->bytes;
@@ -228,7 +235,15 @@ static recloser_status verify_pinned(struct verifying *v, const struct moment_ve
 	return RECLOSER_OK;
 }
 
-static recloser_status verify_tagged(struct verifying *v, const struct strings *wanted, recloser_error *error)
+static bool has_partition(const struct ledger_heads *heads, const char *partition)
+{
+	for (size_t i = 0; i < heads->count; i++)
+		if (strcmp(heads->at[i].partition, partition) == 0)
+			return true;
+	return false;
+}
+
+static recloser_status verify_tagged(struct verifying *v, const struct ledger_heads *wanted, recloser_error *error)
 {
 	struct tag *tag;
 	struct moment moment;
@@ -239,31 +254,32 @@ static recloser_status verify_tagged(struct verifying *v, const struct strings *
 	}
 	RC_TRY(as_of_select(v->dataset, v->arena, v->options->tag, &moment, error));
 	for (size_t i = 0; i < moment.count; i++)
-		if (strings_has(wanted, moment.at[i].record->partition))
+		if (has_partition(wanted, moment.at[i].record->partition))
 			RC_TRY(verify_pinned(v, &moment.at[i], error));
 	return RECLOSER_OK;
 }
 
-static recloser_status verify_live(struct verifying *v, const struct strings *partitions, recloser_error *error)
+static recloser_status verify_live(struct verifying *v, const struct ledger_heads *partitions, recloser_error *error)
 {
 	struct ticker *ticker = ticker_start(v->arena, &v->options->common);
 	for (size_t i = 0; i < partitions->count; i++) {
 		ticker_tell(ticker, &(recloser_progress){.phase = "verify", .rows = v->rows, .bytes = v->bytes, .partitions = i,
 		                                         .partitions_total = partitions->count});
-		RC_TRY(verify_one(v, partitions->at[i], error));
+		struct arena *scratch = arena_new(v->arena);
+		recloser_status status = verify_one(v, scratch, &partitions->at[i], error);
+		arena_free(scratch);
+		RC_TRY(status);
 	}
 	return RECLOSER_OK;
 }
 
 /* What readers of the tree meet that no record tells of. Files of other kinds (_SUCCESS, .DS_Store) are left to doctor. */
-static recloser_status verify_unrecorded(struct verifying *v, const struct strings *partitions, recloser_error *error)
+static recloser_status verify_unrecorded(struct verifying *v, const struct ledger_heads *partitions, recloser_error *error)
 {
-	struct recovery found = {0};
-	RC_TRY(recover_look(v->dataset, v->arena, &found, error));
+	struct recovery found;
+	RC_TRY(recover_strays(v->dataset, v->arena, partitions, &found, error));
 	for (size_t i = 0; i < found.adoptable.count; i++) {
 		struct strings faults = {0};
-		if (strings_has(partitions, found.adoptable.at[i]))
-			continue; /* it has records, and was held against them */
 		strings_add(v->arena, &faults, "part.parquet has no record: readers see rows that no load tells of; a load of the partition adopts it");
 		note(v, NULL, found.adoptable.at[i], 0, &faults);
 	}
@@ -281,7 +297,7 @@ static recloser_status verify(struct arena *arena, const void *given, recloser_r
 {
 	struct verifying v = {.arena = arena, .options = given, .text = text_on(arena)};
 	double started = clock_monotonic();
-	struct strings partitions = {0};
+	struct ledger_heads partitions;
 	RC_TRY(call_open(arena, v.options->common.spec_path, &v.spec, &v.dataset, error));
 	RC_TRY(call_partitions(arena, v.dataset, v.options->partitions, v.options->partition_count, &partitions, error));
 	if (!v.options->quick) {

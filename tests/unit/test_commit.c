@@ -519,6 +519,103 @@ static void restored_is_a_new_version(void **state)
 	assert_sound(s);
 }
 
+/* ---- looking at many ---- */
+
+static struct record *brief_at(struct state *s, int64_t near)
+{
+	struct dataset *dataset;
+	struct record *record;
+	recloser_error error = {0};
+	assert_int_equal(dataset_open(s->arena, s->fs, root, "queue", &dataset, &error), RECLOSER_OK);
+	assert_int_equal(ledger_brief(dataset, s->arena, "state=TX", near, &record, &error), RECLOSER_OK);
+	return record;
+}
+
+static void a_brief_record_is_the_newest(void **state)
+{
+	struct state *s = *state;
+	load(s, "r1", one, 1);
+	load(s, "r2", two, 1);
+	load(s, "r3", three, 1);
+	for (int64_t near = 0; near < 9; near++) { /* not known, long ago, right, and never there */
+		struct record *record = brief_at(s, near);
+		assert_int_equal(record->seq, 3);
+		assert_string_equal(record->sha256, record_at(s, "state=TX", 3)->sha256);
+	}
+	/* Long members are not there, whatever is in them; what is like them elsewhere is. */
+	fs_memory_put(s->fs, "lake/_recloser/queue/ledger/state=TX/00000004.json",
+				  "{\"schema\": [{\"name\": \"a]}\\\"\", \"type\": \"VARCHAR\"}], \"seq\": 4,\"kind\":\"adopted\","
+				  "\"g\\u0065o\" : \"{\\\"a\\\":1}\", \"totals\": {\"geo\": 7, \"schema\": [1]}, \"file\": {\"bytes\": 5}, \"geo_\": null}\n");
+	struct record *record = brief_at(s, 4);
+	assert_int_equal(record->seq, 4);
+	assert_int_equal(record->bytes, 5);
+	assert_string_equal(record->kind, "adopted");
+	assert_false(json_is_array(json_object_get(record->json, "schema")));
+	assert_null(json_get_text(record->json, "geo"));
+	assert_int_equal(json_get_int(json_object_get(record->json, "totals"), "geo", 0), 7);
+	assert_int_equal(json_array_size(json_object_get(json_object_get(record->json, "totals"), "schema")), 1);
+	assert_true(json_is_null(json_object_get(record->json, "geo_")));
+	/* A void is no version: the one before it. */
+	fs_memory_put(s->fs, "lake/_recloser/queue/ledger/state=TX/00000005.json", "{\"seq\": 5, \"kind\": \"void\"}");
+	assert_int_equal(brief_at(s, 5)->seq, 4);
+}
+
+static void a_broken_record_is_told(void **state)
+{
+	struct state *s = *state;
+	static const char *const broken[] = {"", "[]", "{", "{\"seq\": 2, \"kind\": \"version\"", "{\"seq\": 2, \"kind\": \"version\", \"schema\": [}",
+	                                     "{\"seq\": 2, \"schema\": [1], \"kind\": tru}", "{\"schema\": 1} {\"seq\": 2}",
+	                                     "{\"seq\": 3, \"kind\": \"version\"}", "{\"seq\": 2}"};
+	load(s, "r1", one, 1);
+	for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+		struct dataset *dataset;
+		struct record *record;
+		recloser_error brief = {0}, whole = {0};
+		fs_memory_put(s->fs, "lake/_recloser/queue/ledger/state=TX/00000002.json", broken[i]);
+		assert_int_equal(dataset_open(s->arena, s->fs, root, "queue", &dataset, &brief), RECLOSER_OK);
+		assert_int_equal(ledger_brief(dataset, s->arena, "state=TX", 2, &record, &brief), RECLOSER_IO);
+		assert_int_equal(ledger_newest(dataset, s->arena, "state=TX", &record, &whole), RECLOSER_IO);
+		assert_string_equal(brief.code, whole.code);
+		assert_non_null(strstr(brief.where, "00000002.json"));
+	}
+}
+
+static void heads_are_sorted_by_their_bytes(void **state)
+{
+	struct state *s = *state;
+	const struct batch many[] = {{"state=TX-1/month=2", "a"}, {"state=TX/month=10", "b"}, {"state=TX/month=2", "c"}}, again[] = {{"state=TX/month=2", "d"}};
+	struct dataset *dataset;
+	struct ledger_heads heads;
+	struct strings names = {0};
+	recloser_error error = {0};
+	load(s, "r1", many, 3);
+	load(s, "r2", again, 1);
+	assert_int_equal(dataset_open(s->arena, s->fs, root, "queue", &dataset, &error), RECLOSER_OK);
+	assert_int_equal(ledger_heads(dataset, s->arena, &heads, &error), RECLOSER_OK);
+	assert_int_equal(ledger_partitions(dataset, s->arena, &names, &error), RECLOSER_OK);
+	assert_int_equal(heads.count, 3);
+	assert_int_equal(names.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_string_equal(heads.at[i].partition, many[i].partition);
+		assert_string_equal(names.at[i], many[i].partition);
+		assert_int_equal(heads.at[i].number, i == 2 ? 2 : 1);
+	}
+	/* What no record tells of is a stray; a file that has a record is looked at with it. */
+	struct recovery found;
+	fs_memory_put(s->fs, "lake/queue/state=TX/month=10/part.parquet", "other bytes");
+	fs_memory_put(s->fs, "lake/queue/state=TX/month=2/notes.txt", "x");
+	assert_int_equal(make_directory(dataset, s->arena, "lake/queue/state=OK/month=1", &error), RECLOSER_OK);
+	fs_memory_put(s->fs, "lake/queue/state=OK/month=1/part.parquet", "y");
+	assert_int_equal(recover_strays(dataset, s->arena, &heads, &found, &error), RECLOSER_OK);
+	assert_int_equal(found.adoptable.count, 1);
+	assert_string_equal(found.adoptable.at[0], "state=OK/month=1");
+	assert_int_equal(found.foreign.count, 1);
+	assert_string_equal(found.foreign.at[0], "state=TX/month=2/notes.txt");
+	assert_int_equal(recover_look(dataset, s->arena, &found, &error), RECLOSER_OK);
+	assert_int_equal(found.adoptable.count, 2);
+	assert_string_equal(found.adoptable.at[1], "state=TX/month=10");
+}
+
 /* ---- what a file system lacks ---- */
 
 static void works_without(void **state)
@@ -666,6 +763,9 @@ int main(void)
 		TEST(a_copied_tree_is_sound_and_remembered),
 		TEST(a_missing_file_is_reported_and_replaced),
 		TEST(restored_is_a_new_version),
+		TEST(a_brief_record_is_the_newest),
+		TEST(a_broken_record_is_told),
+		TEST(heads_are_sorted_by_their_bytes),
 		TEST(works_without),
 		TEST(nothing_exclusive_is_refused),
 		TEST(guarantees_are_told),
