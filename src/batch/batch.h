@@ -64,7 +64,8 @@ recloser_status batch_find_parts(struct batch *batch, recloser_error *error) RC_
 /* Collapse exact doubles, let later revisions supersede, refuse two identities with one key. Fills in the parts' counts. */
 recloser_status batch_resolve(struct batch *batch, recloser_error *error) RC_CHECKED;
 
-/* Bring the rows of each of many partitions together (cluster.c): parts are selected cheaply from then on. */
+/* Bring the rows of each of many partitions together (cluster.c): parts are selected cheaply from then on. What was taken out
+ * of the table costs no memory any more. */
 recloser_status batch_cluster(struct batch *batch, recloser_error *error) RC_CHECKED;
 
 /* The columns as the content fingerprint sees them; `crs_id` goes into its schema text and is no part of a row's digest. */

@@ -8,6 +8,23 @@
 /* Below this many partitions a scan of the whole batch for each is cheaper than one more copy of it. */
 enum { WORTH_IT = 4 };
 
+/* Of deleted rows the engine keeps a time for each row of their stretch of the table, eight bytes, in memory that it can't spill:
+ * a few in every stretch of a hundred million rows are 800 MB of whatever it was given. */
+enum { STRETCH = 2048, STRETCH_BYTES = 8 * STRETCH, TOLERATED_PART = 64 };
+
+static bool holes_weigh(const struct batch *batch)
+{
+	uint64_t deleted = batch->quarantined + batch->filtered + batch->superseded + batch->collapsed;
+	uint64_t stretches = batch->rows_in / STRETCH + 1;
+	return (deleted < stretches ? deleted : stretches) * STRETCH_BYTES > engine_memory(batch->context->engine) / TOLERATED_PART;
+}
+
+static recloser_status copy_without_holes(struct batch *batch, recloser_error *error)
+{
+	return engine_run(batch->context->engine, "close the gaps of rows that were taken out",
+	                  "CREATE TABLE rc_whole AS SELECT * FROM batch; DROP TABLE batch; ALTER TABLE rc_whole RENAME TO batch", error);
+}
+
 static recloser_status number_parts(struct batch *batch, recloser_error *error)
 {
 	struct arena *arena = batch->arena;
@@ -30,7 +47,7 @@ recloser_status batch_cluster(struct batch *batch, recloser_error *error)
 	struct arena *arena = batch->arena;
 	const struct strings *partition = &batch->context->spec->partition;
 	if (batch->part_count < WORTH_IT)
-		return RECLOSER_OK;
+		return holes_weigh(batch) ? copy_without_holes(batch, error) : RECLOSER_OK;
 	RC_TRY(number_parts(batch, error));
 	struct text same = text_on(arena);
 	for (size_t c = 0; c < partition->count; c++)

@@ -28,6 +28,7 @@ struct content_name {
 /* What all connections to one database have in common. Counted, since the arenas of connections may go in any order. */
 struct engine_shared {
 	duckdb_database database;
+	uint64_t memory_bytes;
 	pthread_mutex_t lock; /* over everything below */
 	int connections;
 	uint64_t last_id;

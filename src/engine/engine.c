@@ -150,7 +150,8 @@ recloser_status engine_open(struct arena *arena, const struct engine_options *op
 	struct engine_shared *shared = calloc(1, sizeof *shared);
 	if (!shared)
 		arena_out_of_memory(arena);
-	shared->digests = digest_room_new(budget_of(options) / DIGESTS_PART / sizeof(struct digest128), options->spill);
+	shared->memory_bytes = budget_of(options);
+	shared->digests = digest_room_new(shared->memory_bytes / DIGESTS_PART / sizeof(struct digest128), options->spill);
 	if (!shared->digests) {
 		free(shared);
 		arena_out_of_memory(arena);
@@ -198,6 +199,11 @@ double engine_progress(struct engine *engine)
 {
 	double percent = duckdb_query_progress(engine->connection).percentage;
 	return percent < 0 ? -1 : percent / 100;
+}
+
+uint64_t engine_memory(const struct engine *engine)
+{
+	return engine->shared->memory_bytes;
 }
 
 const char *engine_version(void)
