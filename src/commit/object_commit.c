@@ -65,19 +65,25 @@ static recloser_status write_config(struct committing *c, recloser_error *error)
 {
 	struct dataset *dataset = c->dataset;
 	struct bucket *bucket = dataset->bucket;
-	recloser_error problem = {0};
+	recloser_error problem;
 	struct bucket_body body;
-	json_t *there;
+	json_t *there = NULL;
+	enum bucket_answer answer = BUCKET_UNKNOWN;
 	if (!c->options->config)
 		return RECLOSER_OK;
 	dataset->objects->known.config = c->options->config;
 	const char *text = json_text(c->arena, c->options->config);
 	const char *path = path_control(dataset, c->arena, "dataset.json"), *key = object_key(dataset, path);
 	bucket_body_bytes(&body, text, strlen(text));
-	enum bucket_answer answer = bucket->ops->put(bucket, key, &body, BUCKET_IF_ABSENT, NULL, NULL, &problem);
-	if (answer == BUCKET_DONE)
-		return RECLOSER_OK;
-	RC_TRY(object_read_json(dataset, c->arena, key, &there, error));
+	for (int sent = 0; sent < SENDS; sent++) {
+		error_clear(&problem);
+		answer = bucket->ops->put(bucket, key, &body, BUCKET_IF_ABSENT, NULL, NULL, &problem);
+		if (answer == BUCKET_DONE)
+			return RECLOSER_OK;
+		RC_TRY(object_read_json(dataset, c->arena, key, &there, error)); /* whatever was answered */
+		if (there || answer != BUCKET_UNKNOWN)
+			break;
+	}
 	if (there && json_equal(there, c->options->config))
 		return RECLOSER_OK;
 	if (!there) {

@@ -211,6 +211,8 @@ static void set_common(struct http *http, const struct http_request *request, st
 	curl_easy_setopt(curl, CURLOPT_URL, request->url);
 	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	/* Servers hang up on who is silent for a few seconds, as a load is while it stages; a put on such a connection is lost. */
+	curl_easy_setopt(curl, CURLOPT_MAXAGE_CONN, 4L);
 	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, request->follow ? 1L : 0L);
 	curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);

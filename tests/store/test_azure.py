@@ -251,10 +251,10 @@ class Blocks(Azure):
         if not FULL:
             self.skipTest("RECLOSER_TEST_FULL=1")
         del self.environment["VSIAZ_CHUNK_SIZE"]
-        self.load(1, rows=4_800_000)
+        self.load(1, rows=2_200_000)
         size = [length for name, (_, length) in self.blobs().items() if name.endswith("part.parquet")][0]
         self.assertGreater(size, 64 << 20)
-        self.load(2, rows=4_800_000)
+        self.load(2, rows=2_200_000)
         self.assert_sound(2)
 
 

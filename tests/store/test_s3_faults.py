@@ -66,6 +66,7 @@ class Killed(Lake):
             self.assertEqual(len(self.records()), 3 if first else 2, story)
             if not hit:
                 self.assertGreater(number, 10)
+                print(f"killed {'after' if after else 'before'} each of {number - 1} requests", flush=True)
                 return
 
     def test_before_each_request(self):
@@ -119,6 +120,23 @@ class Faults(Lake):
 
     def test_half_a_body(self):
         self.each_request(TRUNCATE)
+
+    def test_first_load_loses_its_connection(self):
+        """The first conditional put of a dataset, after the silence of staging: sent again once it is sure that it did not act."""
+        for action in (DROP_BEFORE, DROP_AFTER):
+            self.fresh(f"-{action}")
+            hit = []
+
+            def act(request):
+                if request.method == "PUT" and request.target.endswith("/dataset.json") and not hit:
+                    hit.append(request)
+                    return action
+                return PASS
+
+            self.proxy.reset(act)
+            self.assertEqual(self.load(1)["outcome"], "loaded")
+            self.assertTrue(hit)
+            self.assert_whole()
 
     def test_slow(self):
         self.load(1)
