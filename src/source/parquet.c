@@ -11,6 +11,7 @@
 
 #include "engine/engine.h"
 #include "source/geoparquet.h"
+#include "source/parquet_pages.h"
 
 static recloser_status refuse(recloser_error *error, const struct input *input, const char *code, const char *what)
 {
@@ -131,6 +132,7 @@ recloser_status parquet_open(struct arena *arena, const struct source_request *r
 	if (status != RECLOSER_OK)
 		return refuse(error, request->input, "source.not_parquet",
 					  arena_printf(arena, "the Parquet file can't be read: %s", problem.what));
+	RC_TRY(parquet_check_pages(arena, request, path, error));
 	source->counts.rows = (uint64_t)rows_int(&totals, 0, 0);
 	RC_TRY(geoparquet_read(arena, request, path, &geo, error));
 	struct text list = text_on(arena);
