@@ -260,10 +260,10 @@ class Bad(Parquet):
     def test_parquet_bad_data(self):
         folder = self.shared("real/parquet-testing/bad_data")
         report = self.load(folder / "ARROW-GH-47662.parquet", "geometry: none\n", code=3)
-        self.assertRegex(report["error"]["what"], "contradicts itself: 0 of 3 values are there, then byte [0-9]+ begins no page")
+        self.assertIn("could not read", report["error"]["what"])
         drop = "geometry: none\nother_columns: drop\ncolumns: {a: {from: timestamp_us_no_tz}}\n"
         report = self.load(folder / "ARROW-GH-41317.parquet", drop, code=3)
-        self.assertIn("could not read", report["error"]["what"])
+        self.assertRegex(report["error"]["what"], "contradicts itself: 0 of 3 values are there, then byte [0-9]+ begins no page")
         report = self.load(folder / "ARROW-RS-GH-6229-LEVELS.parquet", "geometry: none\n", code=3)
         self.assertIn("its pages hold 21 values, its footer says 1", report["error"]["what"])
         self.assertIn("row group 0, column outer, list, item, c", report["error"]["where"])
