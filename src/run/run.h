@@ -66,6 +66,7 @@ struct run {
 	struct commit_report commit;
 	struct strings warnings, absent, accepted;
 	struct strings ledger;     /* the partitions that have a record; read when first asked for */
+	const char ***ledger_values; /* of each, in the order of the partition columns; NULL: not a path of this layout */
 	bool ledger_known;
 	const char *window_start;  /* first day of the freshness window, NULL: none */
 	bool attempt_known;        /* the time of the first attempt stands under attempts/ */

@@ -19,7 +19,11 @@ static recloser_status live_list(struct run *run, recloser_error *error)
 	if (run->ledger_known || !run->dataset->config)
 		return RECLOSER_OK;
 	run->ledger_known = true;
-	return ledger_partitions(run->dataset, run->arena, &run->ledger, error);
+	RC_TRY(ledger_partitions(run->dataset, run->arena, &run->ledger, error));
+	run->ledger_values = arena_array(run->arena, run->ledger.count + 1, sizeof *run->ledger_values);
+	for (size_t i = 0; i < run->ledger.count; i++)
+		run->ledger_values[i] = partition_values(run->arena, &run->spec->partition, run->ledger.at[i]);
+	return RECLOSER_OK;
 }
 
 static bool same_but(const struct strings *columns, size_t series, const char **one, const char **other)
@@ -53,7 +57,7 @@ recloser_status run_find_before(struct run *run, const struct batch_part *part, 
 	RC_TRY(live_list(run, error));
 	const char *best = NULL;
 	for (size_t i = 0; i < run->ledger.count && series < columns->count; i++) {
-		const char **other = partition_values(run->arena, columns, run->ledger.at[i]);
+		const char **other = run->ledger_values[i];
 		if (!other || !same_but(columns, series, other, part->values) || text_in_order(other[series], part->values[series]) >= 0
 		    || (best && text_in_order(other[series], best) <= 0))
 			continue;
@@ -73,7 +77,7 @@ struct scope {
 	bool *fixed;          /* the partition columns that have one value in all of it */
 	const char **values;  /* these values, in their places */
 	size_t series;        /* the series column, or columns->count */
-	json_t *together;     /* where the columns alone don't tell: the partitions of the run before; else NULL */
+	json_t *together;     /* where the columns alone don't tell: an object of the partitions of the run before; else NULL */
 };
 
 /* The run that made the newest of the versions that this load is compared with: what came together with them then. */
@@ -124,9 +128,14 @@ static recloser_status find_scope(struct run *run, struct scope *scope, recloser
 	for (size_t c = 0; c < columns->count && fixed; c++)
 		scope->fixed[c] = c == scope->series || (spec->publisher_column && strcmp(columns->at[c], spec->publisher_column) == 0)
 			|| (spec->freshness.column && strcmp(columns->at[c], spec->freshness.column) == 0);
-	RC_TRY(run_before(run, &scope->together, error));
-	if (!scope->together)
-		scope->together = json_new_array(run->arena);
+	json_t *partitions;
+	RC_TRY(run_before(run, &partitions, error));
+	scope->together = json_new_object(run->arena);
+	for (size_t i = 0; i < json_array_size(partitions); i++) {
+		const char *partition = json_get_text(json_array_get(partitions, i), "partition");
+		if (partition)
+			json_put_bool(run->arena, scope->together, partition, true);
+	}
 	return RECLOSER_OK;
 }
 
@@ -140,12 +149,7 @@ static bool inside(const struct strings *columns, const struct scope *scope, con
 
 static bool came_together(const struct scope *scope, const char *path)
 {
-	for (size_t i = 0; i < json_array_size(scope->together); i++) {
-		const char *partition = json_get_text(json_array_get(scope->together, i), "partition");
-		if (partition && strcmp(partition, path) == 0)
-			return true;
-	}
-	return !scope->together;
+	return !scope->together || json_object_get(scope->together, path);
 }
 
 static bool in_load(const struct run *run, const char *path)
@@ -246,15 +250,13 @@ recloser_status run_find_absent(struct run *run, recloser_error *error)
 	if (columns->count == 0)
 		return RECLOSER_OK;
 	RC_TRY(find_scope(run, &scope, error));
-	if (scope.together && json_array_size(scope.together) == 0)
+	if (scope.together && json_object_size(scope.together) == 0)
 		return RECLOSER_OK;
 	RC_TRY(live_list(run, error));
-	const char ***live = arena_array(run->arena, run->ledger.count + 1, sizeof *live);
-	for (size_t k = 0; k < run->ledger.count; k++) {
-		live[k] = partition_values(run->arena, columns, run->ledger.at[k]);
+	const char ***live = run->ledger_values;
+	for (size_t k = 0; k < run->ledger.count; k++)
 		if (live[k] && inside(columns, &scope, live[k], false) && !in_load(run, run->ledger.at[k]) && came_together(&scope, run->ledger.at[k]))
 			strings_add(run->arena, &run->absent, run->ledger.at[k]);
-	}
 	if (scope.series < columns->count && scope.fixed[scope.series])
 		find_without_successor(run, &scope, live);
 	return RECLOSER_OK;

@@ -39,8 +39,10 @@ class Memory(Loading):
 
     def input(self, name, more=0):
         texts = ", ".join(f"md5(CAST(i * {LANES} + {k} AS VARCHAR)) AS text_{k}" for k in range(LANES))
-        return self.made(name, f"""SELECT 'Q' || ((i * 1000003) % {ROWS}) AS queue_id, 'TX' AS state, '2026-07' AS month, CAST(i % 500 + {more} AS DOUBLE) AS capacity_mw,
-            TIMESTAMP '2026-07-02' AS published_at, -97.5 AS lon, 31.5 AS lat, {texts} FROM range({ROWS}) t(i)""")
+        # Every hundredth row was published again: what is taken out lies all over the batch.
+        row = lambda published, step: f"""SELECT 'Q' || ((i * 1000003) % {ROWS}) AS queue_id, 'TX' AS state, '2026-07' AS month, CAST(i % 500 + {more} AS DOUBLE) AS capacity_mw,
+            TIMESTAMP '{published}' AS published_at, -97.5 AS lon, 31.5 AS lat, {texts} FROM range(0, {ROWS}, {step}) t(i)"""
+        return self.made(name, f"{row('2026-07-02', 1)} UNION ALL {row('2026-07-03', 100)}")
 
     def test_larger_than_memory(self):
         allowed = BUDGET_MB + BESIDE_MB
