@@ -287,12 +287,13 @@ static int by_path(const void *a, const void *b)
 	return strcmp(((const struct batch_part *)a)->path, ((const struct batch_part *)b)->path);
 }
 
-static const char *where_of(struct arena *arena, const struct strings *partition, const char **values)
+static const char *rows_of(struct arena *arena, const struct strings *partition, const char **values)
 {
 	struct text out = text_on(arena);
+	text_add(&out, "batch WHERE TRUE");
 	for (size_t i = 0; i < partition->count; i++)
-		text_addf(&out, "%s%s = %s", i ? " AND " : "", sql_name(arena, partition->at[i]), sql_text(arena, values[i]));
-	return partition->count ? out.at : "TRUE";
+		text_addf(&out, " AND %s = %s", sql_name(arena, partition->at[i]), sql_text(arena, values[i]));
+	return out.at;
 }
 
 /* Values that a file system which folds letter case or Unicode forms would put into one folder; and values that readers of
@@ -403,7 +404,7 @@ recloser_status batch_find_parts(struct batch *batch, recloser_error *error)
 			part->values[i] = rows_at(&rows, r, i + 2);
 		name_inputs(batch, part, rows_at(&rows, r, 1));
 		part->path = partition_path(arena, partition, part->values);
-		part->where = where_of(arena, partition, part->values);
+		part->rows_sql = rows_of(arena, partition, part->values);
 		part->number = -1;
 		part->rows_in = part->rows = count;
 	}

@@ -20,7 +20,7 @@ struct batch_column {
 struct batch_part {
 	const char *path;        /* "state=TX/month=2026-07" */
 	const char **values;     /* in the order of the spec's partition columns, as text */
-	const char *where;       /* SQL condition that selects its rows */
+	const char *rows_sql;    /* its rows, as SQL behind FROM: a table with a condition, to which more may be added with AND */
 	const struct input **inputs; /* the files that its rows came from, in the order of the run */
 	size_t input_count;
 	int64_t number;          /* the rows' _rc_part once they are clustered; -1 before */
@@ -37,6 +37,7 @@ struct batch {
 	struct batch_column *columns; /* stored columns, in file order: key, listed, unlisted, geometry */
 	size_t column_count;
 	bool has_geometry;
+	bool clustered;               /* batch_cluster has been called */
 	struct batch_part *parts;     /* sorted by path */
 	size_t part_count;
 	uint64_t rows_in, filtered, quarantined, superseded, collapsed, ties;
@@ -64,9 +65,9 @@ recloser_status batch_find_parts(struct batch *batch, recloser_error *error) RC_
 /* Collapse exact doubles, let later revisions supersede, refuse two identities with one key. Fills in the parts' counts. */
 recloser_status batch_resolve(struct batch *batch, recloser_error *error) RC_CHECKED;
 
-/* Bring the rows of each of many partitions together (cluster.c): parts are selected cheaply from then on. What was taken out
- * of the table costs no memory any more. */
-recloser_status batch_cluster(struct batch *batch, recloser_error *error) RC_CHECKED;
+/* Bring the rows of each of many partitions together (cluster.c): parts are selected cheaply from then on. `wanted` has an
+ * element a partition; NULL: all. What was taken out of the table costs no memory any more. Done once. */
+recloser_status batch_cluster(struct batch *batch, const bool *wanted, recloser_error *error) RC_CHECKED;
 
 /* The columns as the content fingerprint sees them; `crs_id` goes into its schema text and is no part of a row's digest. */
 struct content_schema batch_content_schema(const struct batch *batch, const char *crs_id);

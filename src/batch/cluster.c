@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Bring the rows of each partition together, so that writing one of many partitions reads its rows and not the whole batch:
- * the engine keeps smallest and largest values of each stretch of a table and passes over stretches that can't match. */
+ * Bring the rows of each partition that has changed together, so that comparing and writing one of many partitions reads its
+ * rows and not the whole batch: the engine keeps smallest and largest values of each stretch of a table and passes over
+ * stretches that can't match. Partitions that are as they were are not moved. */
 #include <string.h>
 
 #include "batch/batch.h"
@@ -25,13 +26,15 @@ static recloser_status copy_without_holes(struct batch *batch, recloser_error *e
 	                  "CREATE TABLE rc_whole AS SELECT * FROM batch; DROP TABLE batch; ALTER TABLE rc_whole RENAME TO batch", error);
 }
 
-static recloser_status number_parts(struct batch *batch, recloser_error *error)
+static recloser_status number_parts(struct batch *batch, const bool *wanted, recloser_error *error)
 {
 	struct arena *arena = batch->arena;
 	const struct strings *partition = &batch->context->spec->partition;
 	struct text rows = text_on(arena), columns = text_on(arena);
 	for (size_t i = 0; i < batch->part_count; i++) {
-		text_addf(&rows, "%s(%zu", i ? ", " : "", i);
+		if (wanted && !wanted[i])
+			continue;
+		text_addf(&rows, "%s(%zu", rows.length ? ", " : "", i);
 		for (size_t c = 0; c < partition->count; c++)
 			text_addf(&rows, ", %s", sql_text(arena, batch->parts[i].values[c]));
 		text_add(&rows, ")");
@@ -42,22 +45,37 @@ static recloser_status number_parts(struct batch *batch, recloser_error *error)
 	    "CREATE TABLE rc_parts AS SELECT * FROM (VALUES %s) t(_rc_part%s)", rows.at, columns.at);
 }
 
-recloser_status batch_cluster(struct batch *batch, recloser_error *error)
+/* Without any other partition left the gathered rows take the batch's place. */
+static recloser_status gather(struct batch *batch, bool all, recloser_error *error)
 {
 	struct arena *arena = batch->arena;
 	const struct strings *partition = &batch->context->spec->partition;
-	if (batch->part_count < WORTH_IT)
-		return holes_weigh(batch) ? copy_without_holes(batch, error) : RECLOSER_OK;
-	RC_TRY(number_parts(batch, error));
 	struct text same = text_on(arena);
 	for (size_t c = 0; c < partition->count; c++)
 		text_addf(&same, "%sCAST(b.%s AS VARCHAR) = p.v%zu", c ? " AND " : "", sql_name(arena, partition->at[c]), c);
-	RC_TRY(engine_runf(batch->context->engine, "bring the rows of each partition together", error,
-	    "CREATE TABLE rc_clustered AS SELECT b.*, p._rc_part FROM batch b JOIN rc_parts p ON %s ORDER BY p._rc_part;"
-	    "DROP TABLE batch; ALTER TABLE rc_clustered RENAME TO batch", same.at));
-	for (size_t i = 0; i < batch->part_count; i++) {
-		batch->parts[i].number = (int64_t)i;
-		batch->parts[i].where = arena_printf(arena, "_rc_part = %zu", i);
+	return engine_runf(batch->context->engine, "bring the rows of each partition together", error,
+	    "CREATE TABLE rc_clustered AS SELECT b.*, p._rc_part FROM batch b JOIN rc_parts p ON %s ORDER BY p._rc_part%s", same.at,
+	    all ? "; DROP TABLE batch; ALTER TABLE rc_clustered RENAME TO batch" : "");
+}
+
+recloser_status batch_cluster(struct batch *batch, const bool *wanted, recloser_error *error)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < batch->part_count; i++)
+		count += !wanted || wanted[i];
+	if (batch->clustered || count == 0)
+		return RECLOSER_OK;
+	batch->clustered = true;
+	bool moved = batch->part_count >= WORTH_IT, all = moved && count == batch->part_count;
+	if (moved) {
+		RC_TRY(number_parts(batch, wanted, error));
+		RC_TRY(gather(batch, all, error));
 	}
-	return RECLOSER_OK;
+	for (size_t i = 0; i < batch->part_count && moved; i++) {
+		if (wanted && !wanted[i])
+			continue;
+		batch->parts[i].number = (int64_t)i;
+		batch->parts[i].rows_sql = arena_printf(batch->arena, "%s WHERE _rc_part = %zu", all ? "batch" : "rc_clustered", i);
+	}
+	return !all && holes_weigh(batch) ? copy_without_holes(batch, error) : RECLOSER_OK;
 }

@@ -206,9 +206,9 @@ recloser_status part_write(const struct part_format *format, struct engine *engi
 	}
 	part->file = file;
 	const char *sql = arena_printf(arena,
-	    "COPY (SELECT %s FROM batch WHERE %s ORDER BY %s) TO %s (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, "
+	    "COPY (SELECT %s FROM %s ORDER BY %s) TO %s (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, "
 	    "ROW_GROUP_SIZE %d, GEOPARQUET_VERSION 'NONE', KV_METADATA {%s})",
-	    columns, part->batch_part->where, order_of(format, arena, part), sql_text(arena, file), ROW_GROUP_ROWS, entries.at);
+	    columns, part->batch_part->rows_sql, order_of(format, arena, part), sql_text(arena, file), ROW_GROUP_ROWS, entries.at);
 	const char *name = *part->batch_part->path ? part->batch_part->path : "the one partition";
 	RC_TRY(engine_run(engine, arena_printf(arena, "sort and write %s", name), sql, error));
 	return sha256_file(file, part->sha256, &part->bytes, error);

@@ -46,8 +46,8 @@ static recloser_status carry_part(struct run *run, const struct batch_part *part
 	}
 	struct rows rows;
 	recloser_status status = engine_query(run->engine, arena, "carry rows over", arena_printf(arena,
-	    "INSERT INTO batch (_rc_src, _rc_row%s) SELECT -1, 0%s FROM %s l ANTI JOIN (SELECT %s FROM batch WHERE %s) b ON l.%s = b.%s",
-	    columns.at, values.at, run_reference_table(run, reference), key, part->where, key, key), &rows, error);
+	    "INSERT INTO batch (_rc_src, _rc_row%s) SELECT -1, 0%s FROM %s l ANTI JOIN (SELECT %s FROM %s) b ON l.%s = b.%s",
+	    columns.at, values.at, run_reference_table(run, reference), key, part->rows_sql, key, key), &rows, error);
 	if (status != RECLOSER_OK && expressions)
 		return error_hint(error, "columns that an expression in the identity uses must be kept in the dataset for `disappeared: carry`");
 	RC_TRY(status);
@@ -79,8 +79,8 @@ static recloser_status put_back(struct run *run, struct run_part *home, const st
 	const char *known = to->reference ? arena_printf(arena, " AND %s NOT IN (SELECT %s FROM %s)", key, key, run_reference_table(run, to->reference)) : "";
 	struct rows rows;
 	RC_TRY(engine_query(run->engine, arena, "leave out rows that moved", arena_printf(arena,
-	    "DELETE FROM batch WHERE _rc_src = -1 AND %s AND %s IN (SELECT %s FROM batch WHERE _rc_src >= 0 AND %s)%s", home->part.batch_part->where,
-	    key, key, to->part.batch_part->where, known), &rows, error));
+	    "DELETE FROM %s AND _rc_src = -1 AND %s IN (SELECT %s FROM %s AND _rc_src >= 0)%s", home->part.batch_part->rows_sql,
+	    key, key, to->part.batch_part->rows_sql, known), &rows, error));
 	count_carried(run, home, -rows_int(&rows, 0, 0));
 	return RECLOSER_OK;
 }
@@ -118,6 +118,7 @@ recloser_status run_carry(struct run *run, recloser_error *error)
 {
 	if (run->spec->disappeared.policy != POLICY_CARRY)
 		return RECLOSER_OK;
+	RC_TRY(batch_cluster(run->batch, NULL, error)); /* every partition is compared with its live version here already */
 	for (size_t i = 0; i < run->part_count; i++) {
 		struct run_part *part = &run->parts[i];
 		uint64_t carried = 0;

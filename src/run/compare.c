@@ -211,9 +211,11 @@ static recloser_status series_reference(struct run *run, struct run_part *part, 
 	return refer(run, part, &(struct reference){.path = path, .values = values, .record = record}, error);
 }
 
-recloser_status run_compare_part(struct run *run, struct run_part *part, recloser_error *error)
+/* Is there something to do? Looks at the record and at the content, at no row. */
+static recloser_status recognise(struct run *run, struct run_part *part, bool *changed, recloser_error *error)
 {
 	const char *fingerprint = "";
+	*changed = false;
 	if (!run->options->dry_run && !run->window_start) /* what is frozen is neither read nor put */
 		live_expect(run->dataset, part->part.batch_part->path, part->part.content.fingerprint);
 	RC_TRY(run_locate(run, part, error));
@@ -228,11 +230,16 @@ recloser_status run_compare_part(struct run *run, struct run_part *part, reclose
 		part->differs = !equal;
 		return RECLOSER_OK;
 	}
-	if (sound && equal) {
+	*changed = !sound || !equal;
+	if (!*changed)
 		part->outcome = PART_UNCHANGED;
-		return RECLOSER_OK;
-	}
-	if (sound) {
+	return RECLOSER_OK;
+}
+
+/* The rows of a partition that differs against those of its reference. */
+static recloser_status judge(struct run *run, struct run_part *part, recloser_error *error)
+{
+	if (part->base && part->live == LIVE_SOUND) {
 		RC_TRY(check_schema(run, part, error));
 		RC_TRY(run_own_reference(run, part, error));
 	} else if (!part->base) {
@@ -241,6 +248,25 @@ recloser_status run_compare_part(struct run *run, struct run_part *part, reclose
 	if (part->reference)
 		RC_TRY(run_count_keys(run, part, error));
 	return run_guard_part(run, part, error);
+}
+
+recloser_status run_compare_part(struct run *run, struct run_part *part, recloser_error *error)
+{
+	bool changed;
+	RC_TRY(recognise(run, part, &changed, error));
+	return changed ? judge(run, part, error) : RECLOSER_OK;
+}
+
+static recloser_status compare_all(struct run *run, recloser_error *error)
+{
+	bool *changed = arena_array(run->arena, run->part_count + 1, sizeof *changed);
+	for (size_t i = 0; i < run->part_count; i++)
+		RC_TRY(recognise(run, &run->parts[i], &changed[i], error));
+	RC_TRY(batch_cluster(run->batch, changed, error));
+	for (size_t i = 0; i < run->part_count; i++)
+		if (changed[i])
+			RC_TRY(judge(run, &run->parts[i], error));
+	return RECLOSER_OK;
 }
 
 recloser_status run_compare(struct run *run, recloser_error *error)
@@ -253,10 +279,9 @@ recloser_status run_compare(struct run *run, recloser_error *error)
 	RC_TRY(run_carry(run, error));
 	RC_TRY(part_format_make(run->batch, json_is_boolean(pinned) ? json_is_true(pinned) : -1, &run->format, error));
 	RC_TRY(parts_content(&run->format, parts, error));
-	for (size_t i = 0; i < run->part_count; i++) {
+	for (size_t i = 0; i < run->part_count; i++)
 		run->parts[i].part = parts[i];
-		RC_TRY(run_compare_part(run, &run->parts[i], error));
-	}
+	RC_TRY(compare_all(run, error));
 	RC_TRY(run_find_absent(run, error));
 	RC_TRY(run_guard_moves(run, error));
 	return run_note_attempt(run, error);

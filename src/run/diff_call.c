@@ -34,7 +34,7 @@ static recloser_status batch_side(struct run *run, const struct diff_side *older
 	*out =
 		(struct diff_side){.label = arena_printf(run->arena, "%s, not loaded", run->inputs[0].name),
 						   .partition = older->partition,
-						   .relation = arena_printf(run->arena, "(SELECT %s FROM batch WHERE %s)", columns.at, part->where)};
+						   .relation = arena_printf(run->arena, "(SELECT %s FROM %s)", columns.at, part->rows_sql)};
 	return RECLOSER_OK;
 }
 

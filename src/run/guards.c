@@ -275,8 +275,8 @@ static const char *total_sql(struct run *run, const struct run_part *part, const
 	struct arena *arena = run->arena;
 	const char *name = sql_name(arena, total->column);
 	bool known = part->reference && reference_has(part->reference, total->column);
-	return arena_printf(arena, "SELECT (SELECT round(fsum(CAST(%s AS DOUBLE)), 6) FROM batch WHERE %s) AS a, %s AS b", name,
-	                    part->part.batch_part->where,
+	return arena_printf(arena, "SELECT (SELECT round(fsum(CAST(%s AS DOUBLE)), 6) FROM %s) AS a, %s AS b", name,
+	                    part->part.batch_part->rows_sql,
 	                    known ? arena_printf(arena, "(SELECT round(fsum(CAST(%s AS DOUBLE)), 6) FROM %s)", name, run_reference_table(run, part->reference))
 	                          : "CAST(NULL AS DOUBLE)");
 }

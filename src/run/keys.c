@@ -68,7 +68,7 @@ const char *run_reference_table(struct run *run, const struct reference *referen
 
 const char *run_own_rows(struct run *run, const struct run_part *part)
 {
-	return arena_printf(run->arena, "(SELECT * FROM batch WHERE %s AND _rc_src >= 0)", part->part.batch_part->where);
+	return arena_printf(run->arena, "(SELECT * FROM %s AND _rc_src >= 0)", part->part.batch_part->rows_sql);
 }
 
 static const char *differs(struct arena *arena, const char *column)
@@ -92,9 +92,9 @@ recloser_status run_count_keys(struct run *run, struct run_part *part, recloser_
 	struct rows rows;
 	RC_TRY(engine_query(run->engine, arena, "compare with the live version", arena_printf(arena,
 	    "SELECT count(*) FILTER (WHERE b.%s IS NULL), count(*) FILTER (WHERE l.%s IS NULL), count(*) FILTER (WHERE %s AND (%s))%s\n"
-	    "FROM %s l FULL JOIN (SELECT * FROM batch WHERE %s) b ON l.%s = b.%s",
+	    "FROM %s l FULL JOIN (SELECT * FROM %s) b ON l.%s = b.%s",
 	    key, key, both, columns.count ? any.at : "FALSE", each.at, run_reference_table(run, part->reference),
-	    part->part.batch_part->where, key, key), &rows, error));
+	    part->part.batch_part->rows_sql, key, key), &rows, error));
 	part->gone = (uint64_t)rows_int(&rows, 0, 0);
 	part->fresh = (uint64_t)rows_int(&rows, 0, 1);
 	part->revised = (uint64_t)rows_int(&rows, 0, 2);
@@ -179,10 +179,10 @@ recloser_status run_list_gone(struct run *run, struct run_part *part, recloser_e
 	RC_TRY(make_list(run, &identity, error));
 	return engine_runf(run->engine, "list disappeared rows", error,
 	    "INSERT INTO disappeared SELECT %s, l.%s%s, %" PRId64 ", CAST(%s AS VARCHAR), %s, %s FROM %s l"
-	    " ANTI JOIN (SELECT %s FROM batch WHERE %s) b ON l.%s = b.%s ORDER BY 2",
+	    " ANTI JOIN (SELECT %s FROM %s) b ON l.%s = b.%s ORDER BY 2",
 	    sql_text(arena, part->reference->path), key, fields.at, part->reference->record->seq, last_row_json(run, part->reference),
 	    sql_text(arena, part->part.batch_part->path), series_value(run, part), run_reference_table(run, part->reference), key,
-	    part->part.batch_part->where, key, key);
+	    part->part.batch_part->rows_sql, key, key);
 }
 
 /* The first few, by their identity fields where those are to be read, else by the key: "Q1, Q2, Q7, ..." */

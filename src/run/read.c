@@ -159,6 +159,5 @@ recloser_status run_read(struct run *run, recloser_error *error)
 	RC_TRY(check_only(run, error));
 	RC_TRY(batch_only(batch, run->options->only, run->options->only_count, error));
 	RC_TRY(batch_find_parts(batch, error));
-	RC_TRY(batch_resolve(batch, error));
-	return batch_cluster(batch, error);
+	return batch_resolve(batch, error);
 }
