@@ -165,6 +165,18 @@ static recloser_status config_to_write(struct session *session, const struct com
 	return error_hint(error, "compare the specs of the two loads, then run again");
 }
 
+/* A load would give away numbers that archived versions have, and they could not be restored by them any more. */
+static recloser_status ledger_is_there(struct session *session, recloser_error *error)
+{
+	bool lost;
+	RC_TRY(ledger_is_lost(session->dataset, session->arena, &lost, error));
+	if (!lost)
+		return RECLOSER_OK;
+	error_set(error, RECLOSER_IO, "ledger.lost", "the ledger is gone, but commits and archived versions are there");
+	error_where(error, "%s", path_control(session->dataset, session->arena, "ledger"));
+	return error_hint(error, "nothing was changed; recloser recover --rebuild makes it again");
+}
+
 /* Steps 3 to 6. *plan NULL: nothing to be committed. */
 static recloser_status attempt(struct plan_request *request, struct plan **plan, bool *decided, recloser_error *error)
 {
@@ -175,6 +187,7 @@ static recloser_status attempt(struct plan_request *request, struct plan **plan,
 	int64_t newest;
 	*decided = false;
 	RC_TRY(finish_newest(session, arena, &newest, &request->previous, &finished, error));
+	RC_TRY(ledger_is_there(session, error));
 	RC_TRY(config_to_write(session, request->options, &config, error));
 	request->number = newest + 1;
 	RC_TRY(plan_make(request, arena, plan, error));

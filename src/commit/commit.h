@@ -255,6 +255,8 @@ recloser_status file_look(struct dataset *dataset, const char *path, struct fs_s
 						  recloser_error *error) RC_CHECKED;
 recloser_status file_read_json(struct dataset *dataset, struct arena *arena, const char *path, json_t **out,
 							   recloser_error *error) RC_CHECKED;
+/* What to do about a file of ours that can't be read as what it should be; a hint that is there already stays. */
+recloser_status hint_damaged(recloser_error *error, const char *hint);
 recloser_status make_directory(struct dataset *dataset, struct arena *arena, const char *path,
 							   recloser_error *error) RC_CHECKED; /* with parents */
 /* Best effort: a directory and what is in it, the file `last` (may be NULL) of its top level after the rest. */

@@ -55,7 +55,8 @@ recloser_status dataset_open(struct arena *arena, struct fs *fs, const char *roo
 	struct dataset *dataset;
 	RC_TRY(dataset_make(arena, fs, root, name, &dataset, error));
 	const char *path = path_control(dataset, arena, "dataset.json");
-	RC_TRY(file_read_json(dataset, arena, path, &dataset->config, error));
+	if (file_read_json(dataset, arena, path, &dataset->config, error) != RECLOSER_OK)
+		return hint_damaged(error, "put the file back from a backup, or move it away: the next load writes it again");
 	RC_TRY(dataset_check_format(dataset, path, error));
 	*out = dataset;
 	return RECLOSER_OK;

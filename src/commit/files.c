@@ -32,6 +32,13 @@ recloser_status file_read_json(struct dataset *dataset, struct arena *arena, con
 	return json_parse(arena, bytes, count, path, out, error);
 }
 
+recloser_status hint_damaged(recloser_error *error, const char *hint)
+{
+	if (!error || error->hint[0])
+		return error ? error->status : RECLOSER_IO;
+	return error_hint(error, "%s", hint);
+}
+
 int make_path(struct fs *fs, struct arena *arena, const char *path)
 {
 	int failed = fs->ops->make_directory(fs, path);

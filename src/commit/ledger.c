@@ -29,6 +29,8 @@ struct record *record_from_json(struct arena *arena, json_t *json, const char *p
 	return record;
 }
 
+static const char how_to_mend[] = "recloser recover --rebuild sets the file aside and makes the record again";
+
 static recloser_status take_record(struct arena *arena, json_t *json, const char *path, const char *partition, int64_t seq,
 								   struct record **out, recloser_error *error)
 {
@@ -38,7 +40,7 @@ static recloser_status take_record(struct arena *arena, json_t *json, const char
 	if (json_get_int(json, "seq", 0) != seq || !json_get_text(json, "kind")) {
 		error_set(error, RECLOSER_IO, "ledger.malformed", "the record is not one of version %" PRId64, seq);
 		error_where(error, "%s", path);
-		return error_hint(error, "move it away and run recloser recover --rebuild");
+		return error_hint(error, "%s", how_to_mend);
 	}
 	*out = record_from_json(arena, json, partition, seq);
 	return RECLOSER_OK;
@@ -51,7 +53,8 @@ recloser_status ledger_read(struct dataset *dataset, struct arena *arena, const 
 		return object_ledger_read(dataset, arena, partition, seq, out, error);
 	const char *path = path_record(dataset, arena, partition, seq);
 	json_t *json;
-	RC_TRY(file_read_json(dataset, arena, path, &json, error));
+	if (file_read_json(dataset, arena, path, &json, error) != RECLOSER_OK)
+		return hint_damaged(error, how_to_mend);
 	return take_record(arena, json, path, partition, seq, out, error);
 }
 
@@ -140,7 +143,8 @@ static recloser_status read_brief(struct dataset *dataset, struct arena *arena, 
 		return RECLOSER_OK;
 	if (failed)
 		return error_errno(error, "store.read", failed, "read", path);
-	RC_TRY(json_parse(arena, bytes, shorten(bytes, count), path, &json, error));
+	if (json_parse(arena, bytes, shorten(bytes, count), path, &json, error) != RECLOSER_OK)
+		return hint_damaged(error, how_to_mend);
 	return take_record(arena, json, path, partition, seq, out, error);
 }
 

@@ -96,8 +96,7 @@ recloser_status plan_from_json(struct arena *arena, json_t *json, const char *pa
 	if (good && plan->run && plan->loaded_at && plan->number > 0)
 		return RECLOSER_OK;
 	error_set(error, RECLOSER_IO, "commit.malformed", "a decided plan can't be read");
-	error_where(error, "%s", path);
-	return error_hint(error, "restore the file from a backup; recloser recover --rebuild reads what else there is");
+	return error_where(error, "%s", path);
 }
 
 recloser_status commit_read(struct dataset *dataset, struct arena *arena, int64_t number, struct plan **out,
@@ -106,8 +105,13 @@ recloser_status commit_read(struct dataset *dataset, struct arena *arena, int64_
 	const char *path = path_commit(dataset, arena, number);
 	json_t *json;
 	*out = NULL;
-	RC_TRY(file_read_json(dataset, arena, path, &json, error));
-	return json ? plan_from_json(arena, json, path, out, error) : RECLOSER_OK;
+	recloser_status status = file_read_json(dataset, arena, path, &json, error);
+	if (status == RECLOSER_OK && json)
+		status = plan_from_json(arena, json, path, out, error);
+	if (status == RECLOSER_OK)
+		return RECLOSER_OK;
+	return hint_damaged(error, "put the file back from a backup, or run recloser recover --rebuild: it sets the file "
+							   "aside and makes records again from what else there is");
 }
 
 json_t *record_from_plan(struct arena *arena, const struct plan *plan, const struct planned *planned, const char *kind)

@@ -189,7 +189,11 @@ recloser_status finish(struct session *session, struct plan *plan, recloser_erro
 /* Step 3: *number is the newest commit, *loaded_at its time (or NULL), *finished whether it was open. */
 recloser_status finish_newest(struct session *session, struct arena *arena, int64_t *number, const char **loaded_at,
 							  struct plan **finished, recloser_error *error) RC_CHECKED;
-/* Under the lock (rebuild.c). */
+/* Records are lost as a whole: there are commits and archived files, but no record of any partition (rebuild.c). */
+recloser_status ledger_is_lost(struct dataset *dataset, struct arena *arena, bool *lost, recloser_error *error) RC_CHECKED;
+/* Under the lock (rebuild.c). The first before finish_newest: a newest commit that can't be read is moved away. */
+recloser_status rebuild_commits(struct session *session, struct arena *arena, struct recovery *out,
+								recloser_error *error) RC_CHECKED;
 recloser_status rebuild_ledger(struct session *session, struct arena *arena, struct recovery *out,
 							   recloser_error *error) RC_CHECKED;
 

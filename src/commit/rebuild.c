@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Records that were lost are made again: from the decided plans, which tell nearly all; for what no plan knows, from the
  * names, sizes and digests of the archived files. What a record can't know any more is null, and it says `rebuilt`. Records
- * that are there are never touched. */
+ * that are there are never touched, but for a void one whose number belongs to other bytes that are in the archive. */
 #include "commit/protocol.h"
 
 #include <errno.h>
@@ -143,14 +143,35 @@ static recloser_status write_record(struct rebuild *r, const char *partition, in
 	return status;
 }
 
-static recloser_status rebuild_version(struct rebuild *r, const struct found *found, recloser_error *error)
+/* One plan may name a number that another one took (it was stale when it was finished): the archived bytes tell whose it is.
+ * *archived: where they are, NULL when nothing is archived. */
+static recloser_status whose(struct rebuild *r, const struct found *at, size_t count, const struct found **owner,
+							 const char **archived, recloser_error *error)
 {
-	struct fs_stat stat;
-	bool there, live;
+	*owner = &at[0];
+	*archived = NULL;
+	for (size_t i = 0; i < count; i++) {
+		const char *path = path_control(r->dataset, r->arena, at[i].archive);
+		struct fs_stat stat;
+		bool there, same = true;
+		if (at[i].plan)
+			RC_TRY(file_is(r->dataset, path, &at[i].planned->file, &there, &same, error));
+		else
+			RC_TRY(file_look(r->dataset, path, &stat, &there, error));
+		if (!there || !same)
+			continue;
+		*owner = &at[i];
+		*archived = path;
+		return RECLOSER_OK;
+	}
+	return RECLOSER_OK;
+}
+
+static recloser_status rebuild_version(struct rebuild *r, const struct found *found, bool archived, recloser_error *error)
+{
+	bool there, live = archived;
 	if (found->plan) {
-		RC_TRY(file_look(r->dataset, path_control(r->dataset, r->arena, found->archive), &stat, &there, error));
-		live = there;
-		if (!there)
+		if (!live)
 			RC_TRY(file_is(r->dataset, live_path(r->dataset, r->arena, found->partition), &found->planned->file, &there,
 						   &live, error));
 		/* Neither archived nor live: it never was, or was pruned. Its bytes are not to be had. */
@@ -165,18 +186,46 @@ static recloser_status rebuild_version(struct rebuild *r, const struct found *fo
 	return write_record(r, found->partition, found->seq, record, error);
 }
 
-static recloser_status rebuild_one(struct rebuild *r, const struct found *found, recloser_error *error)
+static recloser_status set_aside(struct rebuild *r, const char *path, const char *suffix, recloser_error *error)
+{
+	int failed = rename_over(r->dataset->fs, path, arena_printf(r->arena, "%s%s", path, suffix));
+	return failed ? error_errno(error, "store.rename", failed, "set aside", path) : RECLOSER_OK;
+}
+
+/* A load that came after the loss and before this found the archive name taken, and called the number void. */
+static recloser_status voided_after_loss(struct rebuild *r, const struct record *record, const char *archived, bool *out,
+										 recloser_error *error)
+{
+	const struct identity own = {.sha256 = record->sha256, .bytes = record->bytes};
+	bool there = false, same = false;
+	if (archived && strcmp(record->kind, "void") == 0)
+		RC_TRY(file_is(r->dataset, archived, &own, &there, &same, error));
+	*out = there && !same;
+	return RECLOSER_OK;
+}
+
+/* `at`: all that knows of one version. */
+static recloser_status rebuild_one(struct rebuild *r, const struct found *at, size_t count, recloser_error *error)
 {
 	struct record *record;
 	recloser_error problem = {0};
-	if (ledger_read(r->dataset, r->arena, found->partition, found->seq, &record, &problem) != RECLOSER_OK) {
-		const char *path = path_record(r->dataset, r->arena, found->partition, found->seq);
-		int failed = rename_over(r->dataset->fs, path, arena_printf(r->arena, "%s.unreadable", path));
-		if (failed)
-			return error_errno(error, "store.rename", failed, "move away the unreadable", path);
+	const struct found *owner;
+	const char *archived, *path = path_record(r->dataset, r->arena, at->partition, at->seq);
+	bool voided = false;
+	if (ledger_read(r->dataset, r->arena, at->partition, at->seq, &record, &problem) != RECLOSER_OK) {
+		RC_TRY(set_aside(r, path, ".unreadable", error));
 		record = NULL;
 	}
-	return record ? RECLOSER_OK : rebuild_version(r, found, error);
+	if (record && strcmp(record->kind, "void") != 0)
+		return RECLOSER_OK;
+	RC_TRY(whose(r, at, count, &owner, &archived, error));
+	if (record)
+		RC_TRY(voided_after_loss(r, record, archived, &voided, error));
+	if (record && !voided)
+		return RECLOSER_OK;
+	if (voided)
+		RC_TRY(set_aside(r, path, ".void", error));
+	return rebuild_version(r, owner, archived != NULL, error);
 }
 
 static void note_newest(struct rebuild *r, const struct record *record)
@@ -218,6 +267,41 @@ static recloser_status keep_number(struct rebuild *r, recloser_error *error)
 	return status;
 }
 
+recloser_status rebuild_commits(struct session *session, struct arena *arena, struct recovery *out, recloser_error *error)
+{
+	struct dataset *dataset = session->dataset;
+	struct rebuild r = {.session = session, .dataset = dataset, .arena = arena, .out = out};
+	struct plan *plan;
+	recloser_error problem = {0};
+	char *bytes;
+	size_t count;
+	int64_t number;
+	RC_TRY(commits_newest(dataset, arena, &number, error));
+	if (number == 0 || commit_read(dataset, arena, number, &plan, &problem) == RECLOSER_OK)
+		return RECLOSER_OK;
+	const char *path = path_commit(dataset, arena, number);
+	int failed = dataset->fs->ops->read(dataset->fs, path, arena, &bytes, &count);
+	if (failed) /* not damaged: not to be read at all, now or by this user */
+		return error_errno(error, "store.read", failed, "read", path);
+	strings_add(arena, &out->warnings,
+				arena_printf(arena, "commit %" PRId64 " can't be read and was set aside as %s.unreadable", number, path));
+	return set_aside(&r, path, ".unreadable", error);
+}
+
+recloser_status ledger_is_lost(struct dataset *dataset, struct arena *arena, bool *lost, recloser_error *error)
+{
+	struct strings records = {0}, days = {0};
+	int64_t commits;
+	*lost = false;
+	RC_TRY(control_list(dataset, arena, "ledger", &records, error));
+	if (records.count > 0)
+		return RECLOSER_OK;
+	RC_TRY(commits_newest(dataset, arena, &commits, error));
+	RC_TRY(control_list(dataset, arena, "archive", &days, error));
+	*lost = commits > 0 && days.count > 0;
+	return RECLOSER_OK;
+}
+
 recloser_status rebuild_ledger(struct session *session, struct arena *arena, struct recovery *out, recloser_error *error)
 {
 	struct rebuild r = {.session = session,
@@ -231,8 +315,12 @@ recloser_status rebuild_ledger(struct session *session, struct arena *arena, str
 	RC_TRY(from_archive(&r, "archive", NULL, "", error));
 	if (r.count > 1)
 		qsort(r.at, r.count, sizeof *r.at, by_version);
-	for (size_t i = 0; i < r.count; i++)
-		RC_TRY(rebuild_one(&r, &r.at[i], error));
+	for (size_t i = 0, next; i < r.count; i = next) {
+		for (next = i + 1;
+			 next < r.count && r.at[next].seq == r.at[i].seq && strcmp(r.at[next].partition, r.at[i].partition) == 0;)
+			next++;
+		RC_TRY(rebuild_one(&r, &r.at[i], next - i, error));
+	}
 	RC_TRY(ledger_partitions(r.dataset, arena, &partitions, error));
 	for (size_t i = 0; i < partitions.count; i++) {
 		RC_TRY(fill_gaps(&r, partitions.at[i], error));

@@ -252,6 +252,10 @@ static recloser_status look_at_ledger(struct dataset *dataset, struct arena *are
 static recloser_status look_deep(struct dataset *dataset, struct arena *arena, struct recovery *out, recloser_error *error)
 {
 	struct ledger_heads known;
+	bool lost;
+	RC_TRY(ledger_is_lost(dataset, arena, &lost, error));
+	if (lost)
+		warn(arena, out, "the ledger is gone; recover --rebuild makes it again, and nothing is loaded before");
 	RC_TRY(ledger_heads(dataset, arena, &known, error));
 	RC_TRY(walk(dataset, arena, &known, out, error));
 	for (size_t i = 0; i < known.count; i++) {
@@ -353,8 +357,8 @@ static recloser_status is_there(struct dataset *dataset, bool *there, recloser_e
 	return file_look(dataset, dataset->control, &stat, there, error);
 }
 
-/* An open commit has its staging, and so has every run that was cut short. Where there is none, there is nothing to finish or
- * sweep, and nothing is written: a load that finds everything unchanged leaves no trace, not even in the lock's text. */
+/* An open commit has its staging, and so has every run that was cut short. Where there is none, there is nothing to finish
+ * or sweep, and nothing is written: a load that finds everything unchanged leaves no trace, not even in the lock's text. */
 static recloser_status anything_staged(struct dataset *dataset, struct arena *arena, bool *any, recloser_error *error)
 {
 	struct strings runs = {0};
@@ -398,7 +402,9 @@ recloser_status recover_rebuild(struct dataset *dataset, struct arena *arena, st
 	struct staging *own;
 	memset(out, 0, sizeof *out);
 	RC_TRY(scratch_begin(dataset, arena, &own, error));
-	recloser_status status = with_lock(own, arena, true, finish_open, out, error);
+	recloser_status status = with_lock(own, arena, true, rebuild_commits, out, error);
+	if (status == RECLOSER_OK)
+		status = with_lock(own, arena, true, finish_open, out, error);
 	if (status == RECLOSER_OK)
 		status = with_lock(own, arena, true, rebuild_ledger, out, error);
 	if (status == RECLOSER_OK)

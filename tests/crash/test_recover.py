@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from sweep import NEW, OLD, PARTS, SPEC, preload  # noqa: E402
-from support import FAULT, main, recloser, sha256  # noqa: E402
+from support import FAULT, IO, UNCLEAR, main, recloser, sha256  # noqa: E402
 from loading import Loading  # noqa: E402
 
 NOTHING = {"finished_commit": 0, "finished_partitions": [], "swept": [], "living": [], "foreign": [], "adoptable": [], "missing": [],
@@ -154,6 +154,67 @@ class Rebuilt(Found):
 
     def test_all_but_the_archive(self):
         self.check("ledger", "commits", "runs", "sources", "seen.json", "probe")
+
+    def test_a_load_without_its_ledger_is_refused(self):
+        """It would give away numbers that archived versions have."""
+        self.load("spec.yaml", "new.csv")
+        archived = sorted(p.name for p in (self.control / "archive").rglob("part.parquet.*"))
+        self.lose("ledger")
+        self.assertIn("rebuild", self.recloser_json("recover", "spec.yaml")["warnings"][0])
+        done = self.recloser("load", "spec.yaml", "old.csv", "--force", "--accept", "older", code=IO)
+        self.assertIn("recover --rebuild", done.err)
+        self.assertEqual(sorted(p.name for p in (self.control / "archive").rglob("part.parquet.*")), archived)
+        self.recloser("recover", "spec.yaml", "--rebuild")
+        self.recloser("restore", "spec.yaml", "state=TX", "1")
+        self.recloser("verify", "spec.yaml")
+
+    def test_a_number_that_a_load_called_void_after_the_loss(self):
+        """The newest record and the live file are gone, and a load finds the archive name of its number taken."""
+        self.load("spec.yaml", "new.csv")
+        self.write("newer.csv", NEW.replace("\n", "0\n").replace("capacity_mw0", "capacity_mw"))
+        lost = sha256(self.live("state=TX"))
+        self.live("state=TX").unlink()
+        self.lose("ledger/state=TX/00000002.json")
+        self.recloser("load", "spec.yaml", "newer.csv", "--force", code=None)
+        void = json.loads((self.control / "ledger/state=TX/00000002.json").read_text())
+        self.assertEqual(void["kind"], "void")
+        self.recloser("recover", "spec.yaml", "--rebuild")
+        again = self.ledger("state=TX")[1]
+        self.assertEqual((again["kind"], again["file"]["sha256"]), ("version", lost))
+        self.assertEqual(self.recloser_json("recover", "spec.yaml", "--rebuild")["finished_partitions"], [], "once is enough")
+        self.recloser("restore", "spec.yaml", "state=TX", "2")
+        self.assertEqual(sha256(self.live("state=TX")), lost)
+        self.recloser("verify", "spec.yaml")
+
+    def test_damaged_files_are_told_and_set_aside(self):
+        self.load("spec.yaml", "new.csv")
+        for name in ("ledger/state=TX/00000002.json", "commits/00000002.json"):
+            for text in ("", '{"run": "20', "[]"):
+                path = self.control / name
+                path.chmod(0o644)
+                path.write_text(text)
+                done = self.recloser("load", "spec.yaml", "old.csv", "--force", "--accept", "older", code=IO)
+                self.assertIn("recover --rebuild", done.err)
+                self.recloser("recover", "spec.yaml", "--rebuild")
+                self.assertEqual(path.with_name(path.name + ".unreadable").read_text(), text)
+                self.recloser("verify", "spec.yaml")
+        self.load("spec.yaml", "old.csv", "--force", "--accept", "older")
+        self.assertEqual(self.ledger("state=TX")[-1]["commit"], 3, "never a number twice")
+        self.recloser("verify", "spec.yaml")
+
+    def test_a_decided_run_reports_the_numbers_it_decided(self):
+        """The folder that the archived file goes to is a file: decided, and to be finished once that is gone."""
+        shutil.rmtree(self.control / "staging", ignore_errors=True)
+        day = next((self.control / "archive").glob("load_date=*"))
+        moved = day.rename(day.with_name("aside"))
+        day.write_text("in the way")
+        report = self.recloser_json("load", "spec.yaml", "new.csv", code=UNCLEAR)
+        self.assertEqual([part["seq"] for part in report["partitions"]], [2, 2])
+        day.unlink()
+        moved.rename(day)
+        self.assertEqual(self.recloser_json("recover", "spec.yaml")["finished_commit"], 2)
+        self.assertEqual([self.ledger(part)[-1]["seq"] for part in PARTS], [2, 2])
+        self.recloser("verify", "spec.yaml")
 
 
 main()
