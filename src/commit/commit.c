@@ -165,16 +165,37 @@ static recloser_status config_to_write(struct session *session, const struct com
 	return error_hint(error, "compare the specs of the two loads, then run again");
 }
 
-/* A load would give away numbers that archived versions have, and they could not be restored by them any more. */
-static recloser_status ledger_is_there(struct session *session, recloser_error *error)
+static recloser_status record_lost(const char *what, const char *path, recloser_error *error)
 {
-	bool lost;
-	RC_TRY(ledger_is_lost(session->dataset, session->arena, &lost, error));
-	if (!lost)
-		return RECLOSER_OK;
-	error_set(error, RECLOSER_IO, "ledger.lost", "the ledger is gone, but commits and archived versions are there");
-	error_where(error, "%s", path_control(session->dataset, session->arena, "ledger"));
+	error_set(error, RECLOSER_IO, "ledger.lost", "%s", what);
+	error_where(error, "%s", path);
 	return error_hint(error, "nothing was changed; recloser recover --rebuild makes it again");
+}
+
+/* A load would give away numbers that archived versions have, and they could not be restored by them any more. The newest
+ * commit is finished, so that each of its versions has a record; older ones are left to recover. */
+static recloser_status ledger_is_there(struct session *session, int64_t newest, recloser_error *error)
+{
+	struct dataset *dataset = session->dataset;
+	struct arena *arena = session->arena;
+	struct plan *plan = NULL;
+	bool lost;
+	RC_TRY(ledger_is_lost(dataset, arena, &lost, error));
+	if (lost)
+		return record_lost("the ledger is gone, but commits and archived versions are there",
+						   path_control(dataset, arena, "ledger"), error);
+	if (newest > 0)
+		RC_TRY(commit_read(dataset, arena, newest, &plan, error));
+	for (size_t i = 0; plan && i < plan->count; i++) {
+		const struct planned *planned = &plan->at[i];
+		const char *path = path_record(dataset, arena, planned->partition, planned->seq);
+		struct fs_stat stat;
+		bool there;
+		RC_TRY(file_look(dataset, path, &stat, &there, error));
+		if (!there)
+			return record_lost("the record of a version that was committed is gone", path, error);
+	}
+	return RECLOSER_OK;
 }
 
 /* Steps 3 to 6. *plan NULL: nothing to be committed. */
@@ -187,7 +208,7 @@ static recloser_status attempt(struct plan_request *request, struct plan **plan,
 	int64_t newest;
 	*decided = false;
 	RC_TRY(finish_newest(session, arena, &newest, &request->previous, &finished, error));
-	RC_TRY(ledger_is_there(session, error));
+	RC_TRY(ledger_is_there(session, newest, error));
 	RC_TRY(config_to_write(session, request->options, &config, error));
 	request->number = newest + 1;
 	RC_TRY(plan_make(request, arena, plan, error));

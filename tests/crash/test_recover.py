@@ -169,8 +169,11 @@ class Rebuilt(Found):
         self.recloser("verify", "spec.yaml")
 
     def test_a_number_that_a_load_called_void_after_the_loss(self):
-        """The newest record and the live file are gone, and a load finds the archive name of its number taken."""
+        """The newest record and the live file are gone, and a load finds the archive name of its number taken. Another commit came
+        since: records of the newest one are looked for (next test)."""
         self.load("spec.yaml", "new.csv")
+        self.write("nm.csv", "queue_id,state,capacity_mw\nQ0,NM,1\n")
+        self.load("spec.yaml", "nm.csv")
         self.write("newer.csv", NEW.replace("\n", "0\n").replace("capacity_mw0", "capacity_mw"))
         lost = sha256(self.live("state=TX"))
         self.live("state=TX").unlink()
@@ -184,6 +187,22 @@ class Rebuilt(Found):
         self.assertEqual(self.recloser_json("recover", "spec.yaml", "--rebuild")["finished_partitions"], [], "once is enough")
         self.recloser("restore", "spec.yaml", "state=TX", "2")
         self.assertEqual(sha256(self.live("state=TX")), lost)
+        self.recloser("verify", "spec.yaml")
+
+    def test_a_load_without_a_record_of_the_newest_commit_is_refused(self):
+        """On a later day the archive name of that number would be free, and the version behind it out of reach."""
+        self.load("spec.yaml", "new.csv")
+        before, record = self.digests(), self.control / "ledger/state=TX/00000002.json"
+        record.unlink()
+        later = {"RECLOSER_TEST_NOW": "2026-09-02T04:12:00Z"}
+        done = self.recloser("load", "spec.yaml", "old.csv", "--force", "--accept", "older", env=later, code=IO)
+        self.assertIn("00000002.json", done.err)
+        self.assertIn("recover --rebuild", done.err)
+        self.assertEqual(self.digests(), before)
+        self.recloser("recover", "spec.yaml", "--rebuild")
+        self.load("spec.yaml", "old.csv", "--force", "--accept", "older", env=later)
+        self.recloser("restore", "spec.yaml", "state=TX", "2")
+        self.assertEqual(self.digests()["state=TX"], before["state=TX"])
         self.recloser("verify", "spec.yaml")
 
     def test_damaged_files_are_told_and_set_aside(self):
