@@ -196,6 +196,22 @@ static recloser_status is_overtaken(struct verifying *v, struct arena *all, cons
 	return RECLOSER_OK;
 }
 
+/* A record that can't be read as one is a fault of this partition; the others are still looked at. */
+static recloser_status look_or_damage(struct verifying *v, struct arena *all, const struct ledger_head *head, struct look *look,
+                                      bool *damaged, recloser_error *error)
+{
+	recloser_error problem = {0};
+	recloser_status status = look_at(v, all, head, look, &problem);
+	*damaged = status != RECLOSER_OK && (text_starts(problem.code, "ledger.") || text_starts(problem.code, "json."));
+	if (*damaged) {
+		strings_add(all, &look->faults, arena_printf(all, "%s; %s", problem.what, problem.hint));
+		return RECLOSER_OK;
+	}
+	if (status != RECLOSER_OK && error)
+		*error = problem;
+	return status;
+}
+
 /* A replace that runs beside this reading makes the older version look wrong: a fault counts if its version is still the newest. */
 static recloser_status verify_one(struct verifying *v, struct arena *all, const struct ledger_head *head, recloser_error *error)
 {
@@ -203,8 +219,9 @@ static recloser_status verify_one(struct verifying *v, struct arena *all, const 
 	struct look look;
 	bool again = true;
 	for (int i = 0; again && i < MOST_LOOKS; i++) {
-		RC_TRY(look_at(v, all, head, &look, error));
-		again = look.faults.count > 0;
+		bool damaged;
+		RC_TRY(look_or_damage(v, all, head, &look, &damaged, error));
+		again = look.faults.count > 0 && !damaged;
 		if (again)
 			RC_TRY(is_overtaken(v, all, partition, &look, &again, error));
 	}

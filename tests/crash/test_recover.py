@@ -212,6 +212,10 @@ class Rebuilt(Found):
                 path = self.control / name
                 path.chmod(0o644)
                 path.write_text(text)
+                if name.startswith("ledger"):
+                    told = {part["partition"]: part["faults"] for part in self.recloser_json("verify", "spec.yaml", code=FAULT)["partitions"]}
+                    self.assertIn("recover --rebuild", told["state=TX"][0])
+                    self.assertEqual(told["state=NM"], [], "one that can't be read keeps none from being looked at")
                 done = self.recloser("load", "spec.yaml", "old.csv", "--force", "--accept", "older", code=IO)
                 self.assertIn("recover --rebuild", done.err)
                 self.recloser("recover", "spec.yaml", "--rebuild")
