@@ -3,8 +3,10 @@
  * before it goes live and the `verify` command a year later. */
 #include "partition/verify.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hive.h"
 #include "base/json.h"
@@ -19,6 +21,18 @@ static void fault(struct arena *arena, struct strings *faults, const char *forma
 }
 
 /* ---- schema and footer ---- */
+
+/* The engine looks at the mark at the end only; other readers refuse a file without the one at its beginning. */
+void verify_mark(struct arena *arena, const struct part_check *check, struct strings *faults)
+{
+	char mark[4] = {0};
+	int descriptor = open(check->file, O_RDONLY | O_CLOEXEC);
+	bool marked = descriptor >= 0 && pread(descriptor, mark, sizeof mark, 0) == sizeof mark && memcmp(mark, "PAR1", sizeof mark) == 0;
+	if (descriptor >= 0)
+		close(descriptor);
+	if (!marked)
+		fault(arena, faults, "it does not begin with PAR1");
+}
 
 const char *verify_type(const struct rows *described, const char *column)
 {
@@ -239,6 +253,7 @@ static recloser_status read_all(struct reading *reading, recloser_error *error)
 	const struct part_check *check = reading->check;
 	RC_TRY(engine_describe(check->engine, reading->arena, arena_printf(reading->arena, "SELECT * FROM %s", reading->source),
 	                       &reading->described, error));
+	verify_mark(reading->arena, check, &reading->verdict->faults);
 	verify_columns(reading->arena, check, &reading->described, &reading->verdict->faults);
 	RC_TRY(read_footer(reading, error));
 	RC_TRY(read_content(reading, error));

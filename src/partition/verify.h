@@ -7,6 +7,7 @@
 
 /* The engine's type of a column of the file, or NULL. `described`: rows of name and type. */
 const char *verify_type(const struct rows *described, const char *column);
+void verify_mark(struct arena *arena, const struct part_check *check, struct strings *faults);
 /* The file's columns against those expected. */
 void verify_columns(struct arena *arena, const struct part_check *check, const struct rows *described, struct strings *faults);
 /* The footer's entries (NULL: not there) against the path and what was to be written. */

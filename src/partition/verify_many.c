@@ -130,6 +130,7 @@ static recloser_status all_together(struct together *all, bool *done, recloser_e
 	RC_TRY(engine_describe(all->checks[0].engine, all->arena, arena_printf(all->arena,
 	    "SELECT * FROM read_parquet(%s, hive_partitioning=false)", sql_text(all->arena, all->checks[0].file)), &described, error));
 	for (size_t i = 0; i < all->count; i++) {
+		verify_mark(all->arena, &all->checks[i], &all->verdicts[i].faults);
 		verify_columns(all->arena, &all->checks[i], &described, &all->verdicts[i].faults);
 		if (!verify_type(&described, all->checks[i].spec->key_column))
 			*done = false;

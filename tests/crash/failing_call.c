@@ -3,7 +3,8 @@
  *
  *   FAULT_ACTION  kill (before the call), stop (the same with SIGSTOP), short (half of a write, the rest is the program's
  *                 affair; other calls do not count), lie (link and rename take place and report EIO, as a file server does
- *                 that answers too late; others do not count), or an error: EIO, ENOSPC, EDQUOT, EINTR, ENOLCK
+ *                 that answers too late; others do not count), alter (a disk that keeps another byte than it was given; bytes
+ *                 count here, not calls), or an error: EIO, ENOSPC, EDQUOT, EINTR, ENOLCK
  *   FAULT_AT      1, 2, ...; 0: at each call
  *   FAULT_CALLS   "rename,linkat": only these count; absent: all below but flock
  *   FAULT_PATH    a part of the path (of either path) that a call must have to count
@@ -25,7 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum action { NOTHING, KILL, STOP, SHORT, LIE, ERROR };
+enum action { NOTHING, KILL, STOP, SHORT, LIE, ALTER, ERROR };
 
 static enum action action;
 static int error_number;
@@ -40,7 +41,7 @@ __attribute__((constructor)) static void begin(void)
 		enum action action;
 		int error_number;
 	} known[] = {{"kill", KILL, 0},         {"stop", STOP, 0},       {"short", SHORT, 0},
-				 {"lie", LIE, EIO},         {"EIO", ERROR, EIO},     {"ENOSPC", ERROR, ENOSPC},
+				 {"lie", LIE, EIO},         {"alter", ALTER, 0},     {"EIO", ERROR, EIO},     {"ENOSPC", ERROR, ENOSPC},
 				 {"EDQUOT", ERROR, EDQUOT}, {"EINTR", ERROR, EINTR}, {"ENOLCK", ERROR, ENOLCK}};
 	const char *word = getenv("FAULT_ACTION"), *at = getenv("FAULT_AT");
 	fault_at = at ? strtol(at, NULL, 10) : 1;
@@ -98,7 +99,7 @@ static int hit(const char *call, const char *from, const char *to)
 
 static int fails(const char *call, const char *from, const char *to)
 {
-	if (action == SHORT || action == LIE || !hit(call, from, to))
+	if (action == SHORT || action == LIE || action == ALTER || !hit(call, from, to))
 		return 0;
 	errno = error_number;
 	return 1;
@@ -140,6 +141,22 @@ static ssize_t share_of(const char *call, int descriptor, size_t bytes)
 	return fails(call, path, NULL) ? -1 : (ssize_t)bytes;
 }
 
+/* What a disk that alters a byte keeps of these. A copy is never freed: there is one in the life of a process. */
+static const void *kept_of(const char *call, int descriptor, const void *bytes, size_t count)
+{
+	char path[4096];
+	if (action != ALTER || descriptor <= STDERR_FILENO || !counts(call, path_of(descriptor, path, sizeof path), NULL))
+		return bytes;
+	long before = atomic_fetch_add(&seen, (long)count);
+	unsigned char *copy = fault_at > before && fault_at <= before + (long)count ? malloc(count) : NULL;
+	if (!copy)
+		return bytes;
+	memcpy(copy, bytes, count);
+	copy[fault_at - before - 1] ^= 4;
+	note(fault_at, call, path, NULL);
+	return copy;
+}
+
 /* The function behind the one of this name that is ours. */
 #define REAL(name)                                                                                                          \
 	static __typeof__(&name) real;                                                                                          \
@@ -152,7 +169,7 @@ ssize_t write(int descriptor, const void *bytes, size_t count)
 {
 	REAL(write);
 	ssize_t share = share_of("write", descriptor, count);
-	return share < 0 ? -1 : real(descriptor, bytes, (size_t)share);
+	return share < 0 ? -1 : real(descriptor, kept_of("write", descriptor, bytes, (size_t)share), (size_t)share);
 }
 
 #define PWRITE(name)                                                                                                        \
@@ -160,7 +177,7 @@ ssize_t write(int descriptor, const void *bytes, size_t count)
 	{                                                                                                                       \
 		REAL(name);                                                                                                         \
 		ssize_t share = share_of("pwrite", descriptor, count);                                                              \
-		return share < 0 ? -1 : real(descriptor, bytes, (size_t)share, at);                                                 \
+		return share < 0 ? -1 : real(descriptor, kept_of("pwrite", descriptor, bytes, (size_t)share), (size_t)share, at);   \
 	}
 PWRITE(pwrite)
 PWRITE(pwrite64)

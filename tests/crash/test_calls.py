@@ -6,7 +6,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from sweep import FULL, IO, OK, TIMES, UNCLEAR, Sweep, preload, recloser  # noqa: E402
+from sweep import FULL, IO, OK, PARTS, TIMES, UNCLEAR, Sweep, preload, recloser  # noqa: E402
 from support import main  # noqa: E402
 
 
@@ -95,6 +95,36 @@ class Replaced(Calls):
             self.assertIn(live, (self.old, self.new), f"{where}: the run is not whole after recover")
             self.assertEqual(done.json["adoptable"] + done.json["missing"] + done.json["foreign"], [], where)
             self.check(where, None)
+
+
+class Altered(Calls):
+    """A disk, or memory, that keeps another byte than it was given, in a part file: the load is refused, or the file gives every
+    value that it was to give (the byte stands in a footer's statistics, a Bloom filter, a name of the writer)."""
+    def rows(self, part):
+        with self.duckdb.connect() as connection:
+            return connection.execute(f"SELECT * FROM read_parquet('{self.live(part)}', file_row_number=true)").fetchall()
+
+    def test_each_byte(self):
+        if not self.duckdb:
+            self.skipTest("values are compared by DuckDB's package")
+        right, refused, harmless = {part: self.rows(part) for part in PARTS}, 0, []
+        for n in range(1, 100000, 1 if FULL else 43):
+            self.reset()
+            done = self.load(**self.fault("alter", n), FAULT_CALLS="write,pwrite", FAULT_PATH="/part")
+            if not self.log.exists():
+                break
+            where = f"byte {self.log.read_text().strip()} altered"
+            self.assertIn(done.code, (OK, IO), f"{where}\n{done}")
+            if done.code == IO:
+                refused += 1
+                self.assertIn("the staged file does not hold what was to be written", done.err, where)
+                self.check(where, done.code)
+            else:
+                harmless.append(n)
+                self.assertEqual({part: self.rows(part) for part in PARTS}, right, f"{where}: loaded\n{done}")
+                self.assertEqual(recloser("verify", "spec.yaml", cwd=self.dir).code, OK, where)
+        print(f"{refused} altered bytes were refused, {len(harmless)} change no value: {harmless}", file=sys.stderr)
+        self.assertGreater(refused, 800 if FULL else 20)
 
 
 class First(Calls):

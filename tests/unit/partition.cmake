@@ -1,0 +1,1 @@
+unit_test(verify base spec geo store engine source batch partition)
