@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -150,20 +151,15 @@ struct walking {
 	struct recovery *out;
 };
 
+static int by_partition(const void *partition, const void *head)
+{
+	return strcmp(partition, ((const struct ledger_head *)head)->partition);
+}
+
+/* `known` is sorted. */
 static bool is_known(const struct ledger_heads *known, const char *partition)
 {
-	size_t low = 0, high = known->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(known->at[middle].partition, partition);
-		if (order == 0)
-			return true;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	return known->count && bsearch(partition, known->at, known->count, sizeof *known->at, by_partition);
 }
 
 /* A file that may have been put here without a record; one that has gone meanwhile is none. */

@@ -1,9 +1,11 @@
+#define _GNU_SOURCE /* mkostemp */
 /* SPDX-License-Identifier: Apache-2.0
  * The file has no name, so that a killed command leaves none behind, and it is emptied whenever its last run is dropped: a
  * command that checks one large partition after another needs the room of the largest. */
 #include "engine/digest_room.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,12 +75,13 @@ void digest_room_give(struct digest_room *room, size_t count)
 static int open_file(struct digest_room *room)
 {
 	static const char leaf[] = "/digests-XXXXXX";
-	char *name = malloc(strlen(room->directory) + sizeof leaf);
+	size_t size = strlen(room->directory) + sizeof leaf;
+	char *name = malloc(size);
 	if (!name)
 		return ENOMEM;
-	sprintf(name, "%s%s", room->directory, leaf);
+	snprintf(name, size, "%s%s", room->directory, leaf);
 	room->made_directory = mkdir(room->directory, 0700) == 0 || room->made_directory;
-	room->descriptor = mkstemp(name);
+	room->descriptor = mkostemp(name, O_CLOEXEC);
 	int failed = room->descriptor < 0 ? errno : 0;
 	if (failed == 0)
 		unlink(name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Partitions beside the ones of this load: the one before in a series, and those that the source no longer mentions. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hive.h"
@@ -152,20 +153,15 @@ static bool came_together(const struct scope *scope, const char *path)
 	return !scope->together || json_object_get(scope->together, path);
 }
 
+static int by_path(const void *path, const void *part)
+{
+	return strcmp(path, ((const struct run_part *)part)->part.batch_part->path);
+}
+
+/* The run's parts are sorted by the bytes of their paths. */
 static bool in_load(const struct run *run, const char *path)
 {
-	size_t low = 0, high = run->part_count; /* sorted by the bytes of the path */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(run->parts[middle].part.batch_part->path, path);
-		if (order == 0)
-			return true;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	return run->part_count && bsearch(path, run->parts, run->part_count, sizeof *run->parts, by_path);
 }
 
 /* Where this month is new as a whole, a state of the month before that has no part in it is absent as well. */

@@ -1,8 +1,10 @@
+#define _GNU_SOURCE /* mkostemps */
 /* SPDX-License-Identifier: Apache-2.0
  * Inputs that lie elsewhere are read once, into a file beside the staged ones, and then like any other. */
 #include "source/input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +25,7 @@ recloser_status input_fetch(struct arena *arena, const char *spool, struct input
 	const char *dot = strrchr(out->name, '.');
 	size_t ending = dot && strlen(dot) < 12 ? strlen(dot) : 0;
 	char *copy = arena_printf(arena, "%s/input-XXXXXX%s", spool_directory(spool), ending ? dot : "");
-	int descriptor = mkstemps(copy, (int)ending);
+	int descriptor = mkostemps(copy, (int)ending, O_CLOEXEC);
 	if (descriptor < 0)
 		return error_errno(error, "io.spool", errno, "make a temporary file in", spool_directory(spool));
 	close(descriptor);

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* mkostemp */
 /* SPDX-License-Identifier: Apache-2.0
  * Fingerprints of inputs. Everything that a reader will look at is under the digest, since an equal fingerprint is the
  * reason to open nothing: a shapefile whose .dbf alone changed is another source. */
@@ -79,7 +80,7 @@ static recloser_status spool_stream(struct arena *arena, int from, const char *s
 	char *copy = arena_printf(arena, "%s/input-XXXXXX", spool);
 	int *to = descriptor_on(arena);
 	arena_defer(arena, remove_copy, copy); /* before it is there: the name with its X's is nobody's */
-	*to = mkstemp(copy);
+	*to = mkostemp(copy, O_CLOEXEC);
 	if (*to < 0)
 		return error_errno(error, "io.spool", errno, "make a temporary file in", spool);
 	RC_TRY(copy_stream(arena, from, out->name, *to, spool, out, error));

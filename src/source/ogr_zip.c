@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* mkostemps */
 /* SPDX-License-Identifier: Apache-2.0
  * Archives: which member of a zip is meant, and making it readable. A format of several files is read inside the zip; a
  * single file is taken out first, since readers that jump about in it would unpack it again and again. */
@@ -166,7 +167,7 @@ static recloser_status take_out(struct arena *arena, const struct source_request
 		error_where(error, "%s", request->input->name);
 		return error_hint(error, "it may be encrypted or packed in a way that GDAL does not know");
 	}
-	*to = mkstemps(name, (int)strlen(extension));
+	*to = mkostemps(name, (int)strlen(extension), O_CLOEXEC);
 	if (*to < 0)
 		return error_errno(error, "io.spool", errno, "make a temporary file in", directory);
 	for (;;) {

@@ -1,8 +1,10 @@
+#define _GNU_SOURCE /* mkostemp */
 /* SPDX-License-Identifier: Apache-2.0
  * Spool files and maps whose lifetime is an arena's. */
 #include "source/spool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -79,7 +81,7 @@ recloser_status spool_open(struct arena *arena, const char *directory, struct sp
 	directory = spool_directory(directory);
 	char *name = arena_printf(arena, "%s/spool-XXXXXX", directory);
 	int *descriptor = descriptor_on(arena);
-	*descriptor = mkstemp(name);
+	*descriptor = mkostemp(name, O_CLOEXEC);
 	if (*descriptor < 0)
 		return error_errno(error, "io.spool", errno, "make a temporary file in", directory);
 	unlink(name);

@@ -8,20 +8,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from sweep import FULL, preload  # noqa: E402
+from sweep import FULL, SPEC, preload  # noqa: E402
 from loading import Loading  # noqa: E402
 from support import IO, OK, PROGRAM, UNCLEAR, main, recloser, sha256  # noqa: E402
-
-SPEC = """\
-dataset: queue
-root: lake
-source: {files: "*.csv"}
-key: {identity: [queue_id]}
-partition: [state]
-disappeared: {policy: allow}
-guards: {older: allow}
-columns: {capacity_mw: {type: double}}
-"""
 
 
 def rows(count, factor):
@@ -35,7 +24,7 @@ TX = "state=TX/month=2026-07"
 class Lake(Loading):
     def setUp(self):
         super().setUp()
-        self.spec(SPEC)
+        self.spec(SPEC + "guards: {older: allow}\n")
         self.write("small.csv", rows(20, 1))
         self.write("other.csv", rows(20, 3))
 

@@ -14,19 +14,9 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from sweep import FULL, preload  # noqa: E402
+from sweep import FULL, SPEC, preload  # noqa: E402
 from support import CONFLICT, OK, PROGRAM, Case, main, sha256  # noqa: E402
 
-SPEC = """\
-dataset: queue
-root: lake
-source: {files: "*.csv"}
-key: {identity: [queue_id]}
-partition: [state]
-disappeared: {policy: allow}
-guards: {older: allow, key_churn: allow}
-columns: {capacity_mw: {type: double}}
-"""
 DECIDES = {"FAULT_CALLS": "link,linkat", "FAULT_PATH": "/commits/"}   # holds the lock, has not decided
 DECIDED = {"FAULT_CALLS": "rename", "FAULT_PATH": "part.parquet"}     # holds the lock, decided, not live
 STAGES = {"FAULT_CALLS": "write", "FAULT_PATH": "/staging/", "FAULT_AT": 3}  # writes part files, has no lock
@@ -59,7 +49,7 @@ class Program:
 class Writers(Case):
     def setUp(self):
         super().setUp()
-        self.spec(SPEC)
+        self.spec(SPEC + "guards: {older: allow, key_churn: allow}\n")
         self.batch("seed", TX=1, NM=1, OK=1)
 
     def batch(self, name, **factors):
