@@ -11,7 +11,8 @@
  * a run is decided as a whole by one exclusive link, and nothing decided is undone: whoever comes next finishes it. No
  * safety rests on a lock, a lease or a clock. Every version is archived before it becomes live.
  *
- *   0   staging, archive, ledger and targets are on one mount, and names fit; what is missing here is known     staging.c
+ *   0   staging, archive, ledger and targets are on one mount, this user may write there, names fit; what this
+ *       file system lacks is known                                                                               staging.c
  *   1   stage and verify, without the lock; `alive` is locked; syncfs's descriptor is open before the first byte
  *   2   take the lock, or wait, or exit 5; no locks here: go on                                                 lock.c
  *   3   m = newest commit; its run's staging is there: finish(m)                                                finish.c

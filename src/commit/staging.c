@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 enum { MOST_HELD = 256, PART_MODE = 0444, TRIES = 100 };
 
 /* ---- step 0: one file system, and the right to write there ---- */
@@ -60,10 +62,11 @@ static recloser_status writable(struct dataset *dataset, struct arena *arena, co
 static recloser_status check_places(struct dataset *dataset, struct arena *arena, const char *partition,
 									recloser_error *error)
 {
+	const char *today = clock_text(arena, clock_now_us()); /* a run over midnight is archived a day later */
 	const char *others[] = {
 		path_in(arena, dataset->tree, partition, ""),
 		path_in(arena, path_control(dataset, arena, "ledger"), partition, ""),
-		path_control(dataset, arena, "archive"),
+		path_parent(arena, path_control(dataset, arena, archive_name(arena, today, partition, 1))),
 		path_control(dataset, arena, "commits"),
 	};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {

@@ -126,6 +126,15 @@ static void remember_decided(struct run *run, json_t *report)
 		return;
 }
 
+/* The run's own files are not all there; what it did stands. */
+static recloser_status report_missing(recloser_error *error)
+{
+	char cause[sizeof error->hint];
+	snprintf(cause, sizeof cause, "%s", error->hint);
+	error->status = RECLOSER_UNCLEAR;
+	return error_hint(error, "what was loaded is live and recorded, only the report of this run could not be kept%s%.900s", *cause ? ": " : "", cause);
+}
+
 static recloser_status load(struct arena *arena, const recloser_load_options *options, volatile int *decided, recloser_result **out,
                             recloser_error *error)
 {
@@ -141,7 +150,7 @@ static recloser_status load(struct arena *arena, const recloser_load_options *op
 		if (status == RECLOSER_OK)
 			status = run_close_window(run, error);
 		if (status != RECLOSER_OK)
-			status = error->status = RECLOSER_UNCLEAR; /* live, but the run's own file is not there */
+			status = report_missing(error);
 	}
 	if (known && !options->dry_run && !run->repeated)
 		dataset_keep(run->dataset, arena);

@@ -226,16 +226,42 @@ class Rebuilt(Found):
         self.recloser("verify", "spec.yaml")
 
     def test_a_decided_run_reports_the_numbers_it_decided(self):
-        """The folder that the archived file goes to is a file: decided, and to be finished once that is gone."""
-        shutil.rmtree(self.control / "staging", ignore_errors=True)
-        day = next((self.control / "archive").glob("load_date=*"))
+        """It can't replace what is live: decided, and to be finished once it can."""
+        shim = preload("RECLOSER_FAILING_CALL")
+        if not shim:
+            self.skipTest("RECLOSER_FAILING_CALL does not name the preload library that ctest builds")
+        before = self.digests()
+        fault = {"LD_PRELOAD": shim, "FAULT_ACTION": "EIO", "FAULT_CALLS": "rename", "FAULT_PATH": "part.parquet", "FAULT_AT": 0}
+        report = self.recloser_json("load", "spec.yaml", "new.csv", env=fault, code=UNCLEAR)
+        self.assertEqual([part["seq"] for part in report["partitions"]], [2, 2])
+        self.assertEqual(self.digests(), before)
+        self.assertEqual(self.recloser_json("recover", "spec.yaml")["finished_commit"], 2)
+        self.assertEqual([self.ledger(part)[-1]["seq"] for part in PARTS], [2, 2])
+        self.recloser("verify", "spec.yaml")
+
+    def test_a_place_in_the_archive_that_is_none(self):
+        """The folder that the archived file goes to is a file: refused before anything is decided."""
+        before, day = self.digests(), next((self.control / "archive").glob("load_date=*"))
         moved = day.rename(day.with_name("aside"))
         day.write_text("in the way")
-        report = self.recloser_json("load", "spec.yaml", "new.csv", code=UNCLEAR)
-        self.assertEqual([part["seq"] for part in report["partitions"]], [2, 2])
+        done = self.recloser("load", "spec.yaml", "new.csv", code=IO)
+        self.assertIn(day.name, done.err)
+        self.assertEqual(self.digests(), before)
+        self.assertEqual(len(list((self.control / "commits").iterdir())), 1)
         day.unlink()
         moved.rename(day)
-        self.assertEqual(self.recloser_json("recover", "spec.yaml")["finished_commit"], 2)
+        self.load("spec.yaml", "new.csv")
+        self.recloser("verify", "spec.yaml")
+
+    def test_a_report_that_can_not_be_kept(self):
+        """Exit 7, and the words say that the load itself stands."""
+        runs = self.control / "runs"
+        kept = runs.rename(self.control / "kept")
+        runs.write_text("in the way")
+        done = self.recloser("load", "spec.yaml", "new.csv", code=UNCLEAR)
+        self.assertIn("live and recorded", done.err)
+        runs.unlink()
+        kept.rename(runs)
         self.assertEqual([self.ledger(part)[-1]["seq"] for part in PARTS], [2, 2])
         self.recloser("verify", "spec.yaml")
 
