@@ -79,6 +79,10 @@ recloser_status ledger_source(struct dataset *dataset, struct arena *arena, cons
  * record's json is without the columns and the footer's entry (`schema`, `geo`), four fifths of most records. */
 recloser_status ledger_brief(struct dataset *dataset, struct arena *arena, const char *partition, int64_t near,
 							 struct record **out, recloser_error *error) RC_CHECKED;
+/* Partitions that a load is compared with besides its own: those of the ledger, or, where that takes a bucket fewer requests,
+ * those that are live. */
+recloser_status partitions_beside(struct dataset *dataset, struct arena *arena, struct strings *out,
+								  recloser_error *error) RC_CHECKED;
 /* All partitions that have a record, sorted; with the newest number of each, 0 where listing them did not tell (a bucket). */
 recloser_status ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out,
 								  recloser_error *error) RC_CHECKED;
@@ -112,6 +116,10 @@ struct version_at {
 };
 recloser_status versions_live(struct dataset *dataset, struct arena *arena, const struct version_at *at, size_t count,
 							  bool *out, recloser_error *error) RC_CHECKED;
+/* In a bucket: what was fetched of this partition is removed, and who asks again is told what is there then. */
+void partition_forget(struct dataset *dataset, const char *partition);
+/* Where a version is kept, for people: "archive/..."; in a bucket the name is that of a run that replaced it. */
+const char *version_archive(struct dataset *dataset, struct arena *arena, const struct record *record);
 /* The newest record, and how the live file stands to it. Whoever finishes a run renames first and records then; in between, the
  * file looks foreign to others. While a run is at work such a file is looked at again, for a second in all of one dataset. */
 recloser_status live_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **record,
@@ -188,6 +196,7 @@ struct commit_options {
 	recloser_status (*describe)(void *arg, const char *partition, const char *path, json_t *record, recloser_error *error);
 	void *arg;
 	json_t *config; /* dataset.json to be written before the first commit; NULL: there already */
+	bool reported;  /* when this has ended well, the caller writes runs/<run>.json */
 };
 
 struct commit_report {
@@ -225,6 +234,8 @@ recloser_status dataset_guarantees(struct dataset *dataset, struct arena *arena,
  * an open commit to the writer that holds the lock (a warning says so). */
 recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out,
 						recloser_error *error) RC_CHECKED;
+/* What was recorded for dead writers since, as warnings: in a bucket that is done when it is met. */
+void recover_warnings(struct dataset *dataset, struct arena *arena, struct strings *warnings);
 /* What the deep look of `recover` finds, with nothing finished and nothing swept: foreign, adoptable, missing, warnings. */
 recloser_status recover_look(struct dataset *dataset, struct arena *arena, struct recovery *out,
 							 recloser_error *error) RC_CHECKED;

@@ -251,6 +251,13 @@ recloser_status ledger_heads(struct dataset *dataset, struct arena *arena, struc
 	return RECLOSER_OK;
 }
 
+recloser_status partitions_beside(struct dataset *dataset, struct arena *arena, struct strings *out, recloser_error *error)
+{
+	if (dataset->bucket)
+		return object_partitions(dataset, arena, out, error);
+	return ledger_partitions(dataset, arena, out, error);
+}
+
 recloser_status ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out, recloser_error *error)
 {
 	struct ledger_heads heads;

@@ -178,6 +178,19 @@ recloser_status version_file(struct dataset *dataset, struct arena *arena, const
 	return RECLOSER_OK;
 }
 
+void partition_forget(struct dataset *dataset, const char *partition)
+{
+	if (dataset->bucket)
+		object_forget(dataset, object_part(dataset, partition));
+}
+
+const char *version_archive(struct dataset *dataset, struct arena *arena, const struct record *record)
+{
+	if (dataset->bucket)
+		return object_archive_name(arena, record, "*");
+	return record->archive ? record->archive : "its record names none";
+}
+
 recloser_status version_place(struct dataset *dataset, struct arena *arena, const struct record *record,
 							  const struct record *newest, const char **out, recloser_error *error)
 {

@@ -12,6 +12,8 @@ struct object_part {
 	int64_t number;        /* newest record seen, 0: none */
 	struct record *newest; /* that record, or NULL */
 	bool listed;           /* by this process, and not only remembered from an earlier one */
+	bool stale;            /* ask again */
+	int64_t missing;       /* a record that should be there and was not listed; 0: none */
 	bool looked, there;    /* at the live object */
 	struct bucket_found live;
 	enum live_state state;                                  /* valid when looked and listed */
@@ -21,13 +23,15 @@ struct object_part {
 	struct object_part *next;
 };
 
-struct object_plan { /* one announced plan, one's own included */
-	const char *key, *run;
+struct object_plan { /* runs/<run>.json as it was read: a plan, one's own included, or already a report */
+	const char *run;
 	json_t *json;
 	bool own;
-	int64_t changed_us;
 	struct object_plan *next;
 };
+
+/* What one listing of the whole ledger has told, if one page has all of it. */
+enum ledger_listing { LEDGER_UNASKED, LEDGER_WHOLE, LEDGER_LARGE };
 
 /* known.json: what a command need not ask for, since the one before it knew. A cache: without it there are only more requests. */
 struct object_known {
@@ -35,6 +39,8 @@ struct object_known {
 	json_t *records; /* {partition: its newest record} */
 	json_t *runs;    /* {run: its report}, of the latest */
 	json_t *sources; /* {fingerprint of a load: {run}} */
+	uint64_t count;  /* of records in the ledger, as far as this tells */
+	bool partial;    /* not every partition is in `records` */
 	char token[BUCKET_TOKEN];
 	bool there, changed;
 };
@@ -44,10 +50,13 @@ struct objects {
 	struct bucket *bucket;
 	const char *scratch; /* local directory; NULL until one is needed */
 	unsigned files;      /* in it, for names */
+	struct strings fetched; /* earlier versions in it */
 	bool writing;        /* a command that writes: what a dead writer put is recorded when it is met */
 	bool probed;
 	const char *probe_made; /* key of the probe's result, if this command has written it; else NULL */
 	struct bucket_abilities can;
+	enum ledger_listing listing;
+	json_t *heads; /* {partition: {"newest", "missing"}}, where LEDGER_WHOLE */
 	struct object_part *parts;
 	struct object_plan *plans;
 	struct object_known known;
@@ -89,7 +98,8 @@ recloser_status object_file_look(struct dataset *dataset, const char *path, stru
 /* ---- the ledger (object_ledger.c) ---- */
 
 struct object_part *object_part(struct dataset *dataset, const char *partition);
-/* Newest record by one LIST after the last number known; nothing when that was done already and `again` is false. */
+/* Newest record, by one LIST of the whole ledger for all partitions where a page has it, else of this partition from the last
+ * number known. Nothing when that was done already and `again` is false. */
 recloser_status object_newest(struct dataset *dataset, struct object_part *part, bool again,
 							  recloser_error *error) RC_CHECKED;
 /* The same by asking for the next number until there is none: no listing can be too old for that. */
@@ -99,6 +109,16 @@ recloser_status object_ledger_newest(struct dataset *dataset, const char *partit
 									 recloser_error *error) RC_CHECKED;
 recloser_status object_ledger_read(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq,
 								   struct record **out, recloser_error *error) RC_CHECKED;
+/* Refuses to go on where the record of a version is gone; asks for it first. */
+recloser_status object_ledger_sound(struct dataset *dataset, struct object_part *part, recloser_error *error) RC_CHECKED;
+recloser_status object_ledger_lost(struct dataset *dataset, const struct object_part *part, int64_t seq,
+								   recloser_error *error);
+/* Lists the whole ledger, once, if one page has all of it as far as known.json tells. */
+recloser_status object_ledger_ask(struct dataset *dataset, recloser_error *error) RC_CHECKED;
+/* As partitions_beside. */
+recloser_status object_partitions(struct dataset *dataset, struct arena *arena, struct strings *out,
+								  recloser_error *error) RC_CHECKED;
+void object_ledger_forget(struct dataset *dataset); /* what was known of it */
 recloser_status object_ledger_partitions(struct dataset *dataset, struct arena *arena, struct strings *out,
 										 recloser_error *error) RC_CHECKED;
 /* Records in a bucket carry the sources of those before them, so that asking for one costs nothing (ledger_source). */
@@ -120,6 +140,8 @@ recloser_status object_look(struct dataset *dataset, struct object_part *part,
 							recloser_error *error) RC_CHECKED; /* one HEAD */
 /* The same as live_expect allows: a GET where the bytes are going to be read, nothing where there is no record. */
 recloser_status object_look_expecting(struct dataset *dataset, struct object_part *part, recloser_error *error) RC_CHECKED;
+void object_forget(struct dataset *dataset, struct object_part *part); /* as partition_forget */
+bool object_token_is_newest(const struct object_part *part); /* the live object's is the newest record's */
 /* part->state, by the token, else by a download that is kept. *moved: it is being replaced; look again. */
 recloser_status object_judge(struct dataset *dataset, struct object_part *part, bool *moved,
 							 recloser_error *error) RC_CHECKED;
@@ -140,7 +162,11 @@ recloser_status object_live_state(struct dataset *dataset, struct arena *arena, 
 
 /* ---- plans and settling (object_plan.c, object_settle.c) ---- */
 
-recloser_status object_plans_read(struct dataset *dataset, recloser_error *error) RC_CHECKED;
+/* Those that may tell who put what part->file is a copy of. */
+recloser_status object_plans_read(struct dataset *dataset, const struct object_part *part,
+								  recloser_error *error) RC_CHECKED;
+/* Does a report among them say that version `seq` was of these bytes? */
+bool object_plan_reported(struct dataset *dataset, const char *partition, const char *sha256, int64_t seq);
 /* An entry of some plan that puts these bytes on this base (NULL: any base; "": none). */
 json_t *object_plan_find(struct dataset *dataset, const char *partition, const char *sha256, const char *base_sha256);
 /* The record of version `seq`, which entry's PUT has made live as `token`. */
@@ -173,6 +199,7 @@ recloser_status object_commit_run(struct staging *staging, struct arena *arena, 
 								  recloser_error *error) RC_CHECKED;
 recloser_status object_recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out,
 							   recloser_error *error) RC_CHECKED;
+void object_recorded(struct dataset *dataset, struct arena *arena, struct strings *warnings);
 recloser_status object_recover_look(struct dataset *dataset, struct arena *arena, struct recovery *out,
 									recloser_error *error) RC_CHECKED;
 recloser_status object_recover_rebuild(struct dataset *dataset, struct arena *arena, struct recovery *out,

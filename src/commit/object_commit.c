@@ -10,15 +10,16 @@
  * Nobody replaces live bytes that have no record and no verified archived copy, so nothing that was ever live is lost.
  *
  *   1   stage and verify, locally                                                                          object_staging.c
- *   2   settle: newest record n (a LIST); HEAD live = e; live is not n: create record n+1 from the plan     object_settle.c
+ *   2   settle: newest record n (a LIST, of the whole ledger while a page has it, or known.json where that names what is
+ *       live); HEAD live = e; live is not n: create record n+1 from the plan                                object_settle.c
  *       with these bytes on base n; or first a record for the base that a plan names; or as adopted
  *   3   archive: copy live to a name of this run's own, and look at the copy: not n: back to 2
- *   4   PUT the plan: base and archived base of every partition
+ *   4   PUT the plan as runs/<run>.json: base and archived base of every partition                        object_plan.c
  *   5   PUT live, If-Match e or If-None-Match: *; the decision
  *   6   whatever the answer: read back; create record n+1; not ours any more, or no answer: settle, and see whether a record
  *       after the base has these bytes
- *   7   all settled: DELETE the plan (the caller PUTs runs/<run>.json); one's own archive copy goes only after a plain
- *       refusal of the only PUT that was sent
+ *   7   all settled: the caller PUTs the report over the plan (a run without one DELETEs it); one's own archive copy goes
+ *       only after a plain refusal of the only PUT that was sent
  *
  * Step 2 was done when the guards looked, and is done again only when a PUT is refused: its condition holds for exactly the
  * bytes that the guards saw. Where the guards are going to read those bytes a GET takes the place of the HEAD; where there is
@@ -249,6 +250,7 @@ static recloser_status prepare(struct committing *c, struct going *going, bool a
 		going->base_there = going->part->there;
 		going->presumed = !going->part->looked;
 		memcpy(going->base_token, going->part->live.token, sizeof going->base_token);
+		RC_TRY(object_ledger_sound(c->dataset, going->part, error));
 		RC_TRY(judge(c, going, error));
 		if (going->entry->outcome == ENTRY_UNCHANGED) {
 			going->done = true;
@@ -269,6 +271,12 @@ static recloser_status prepare(struct committing *c, struct going *going, bool a
 
 /* ---- step 4 ---- */
 
+static const char *run_key(const struct committing *c)
+{
+	return object_key(c->dataset,
+					  path_control(c->dataset, c->arena, arena_printf(c->arena, "runs/%s.json", c->staging->run)));
+}
+
 static recloser_status announce(struct committing *c, recloser_error *error)
 {
 	struct objects *objects = c->dataset->objects;
@@ -283,13 +291,11 @@ static recloser_status announce(struct committing *c, recloser_error *error)
 		c->plan = arena_alloc(objects->arena, sizeof *c->plan);
 		c->plan->own = true;
 		c->plan->run = c->staging->run;
-		c->plan->key = object_key(c->dataset, path_control(c->dataset, objects->arena,
-														   arena_printf(objects->arena, "plans/%s.json", c->staging->run)));
 		c->plan->next = objects->plans;
 		objects->plans = c->plan;
 	}
 	c->plan->json = json;
-	return object_write_json(c->dataset, c->arena, c->plan->key, json, error);
+	return object_write_json(c->dataset, c->arena, run_key(c), json, error);
 }
 
 /* ---- steps 5 and 6 ---- */
@@ -468,16 +474,16 @@ static recloser_status run(struct committing *c, recloser_error *error)
 	return left ? conflict(c, error) : RECLOSER_OK;
 }
 
-/* The plan stays while a PUT of it may act. */
-static void finish_plan(struct committing *c)
+/* The plan stays while a PUT of it may act, and until the run's report takes its place. */
+static void finish_plan(struct committing *c, bool reported)
 {
 	recloser_error ignored = {0};
 	struct bucket *bucket = c->dataset->bucket;
 	for (size_t i = 0; i < c->count; i++)
 		if (c->at[i].planned && !c->at[i].done)
 			return;
-	if (c->plan)
-		(void)bucket->ops->remove(bucket, c->plan->key, &ignored);
+	if (c->plan && !reported)
+		(void)bucket->ops->remove(bucket, run_key(c), &ignored);
 }
 
 recloser_status object_commit_run(struct staging *staging, struct arena *arena, struct entry *entries, size_t count,
@@ -513,7 +519,7 @@ recloser_status object_commit_run(struct staging *staging, struct arena *arena, 
 				   any ? "some partitions are live, others are not: run the same load again" : "run the same load again");
 	}
 	if (status == RECLOSER_OK || status == RECLOSER_CONFLICT)
-		finish_plan(&c);
+		finish_plan(&c, status == RECLOSER_OK && options->reported);
 	object_staging_abandon(staging);
 	return status;
 }

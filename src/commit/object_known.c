@@ -47,6 +47,11 @@ void object_known_read(struct dataset *dataset)
 	objects->known.sources = member_or_new(objects->arena, json, "sources");
 	objects->probed = json_is_object(probe) && bucket_abilities_read(probe, objects->bucket, &objects->can);
 	objects->known.config = json_is_object(config) ? config : NULL;
+	objects->known.partial = json_is_true(json_object_get(json, "partial"));
+	const char *partition;
+	json_t *record;
+	json_object_foreach(objects->known.records, partition, record) objects->known.count +=
+		(uint64_t)json_get_int(record, "seq", 0);
 }
 
 /* ---- files of the control directory ---- */
@@ -102,6 +107,7 @@ static json_t *records_to_keep(struct dataset *dataset, struct arena *arena)
 	struct objects *objects = dataset->objects;
 	if (json_object_size(objects->known.records) <= MOST_RECORDS)
 		return objects->known.records;
+	objects->known.partial = true;
 	json_t *kept = json_new_object(arena);
 	for (struct object_part *part = objects->parts; part && json_object_size(kept) < MOST_RECORDS; part = part->next)
 		if (part->newest)
@@ -124,6 +130,8 @@ void object_known_write(struct dataset *dataset, struct arena *arena)
 	if (objects->probed)
 		json_put(arena, json, "probe", bucket_abilities_json(arena, objects->bucket, &objects->can));
 	json_put(arena, json, "records", records_to_keep(dataset, arena));
+	if (objects->known.partial)
+		json_put_bool(arena, json, "partial", true);
 	json_put(arena, json, "runs", objects->known.runs);
 	json_put(arena, json, "sources", objects->known.sources);
 	const char *text = json_compact(arena, json);

@@ -31,6 +31,17 @@ static void forget_file(struct dataset *dataset, struct object_part *part)
 	*part->file_token = '\0';
 }
 
+void object_forget(struct dataset *dataset, struct object_part *part)
+{
+	struct strings *fetched = &dataset->objects->fetched;
+	forget_file(dataset, part);
+	for (size_t i = 0; i < fetched->count; i++)
+		(void)dataset->fs->ops->unlink(dataset->fs, fetched->at[i]);
+	fetched->count = 0;
+	part->stale = true;
+	part->looked = false;
+}
+
 static void take_file(struct object_part *part, const struct bucket_sink *sink)
 {
 	part->file = sink->file;
@@ -69,7 +80,7 @@ recloser_status object_look_expecting(struct dataset *dataset, struct object_par
 	const char *content = part->newest ? part->newest->content_fingerprint : NULL;
 	if (part->expected && part->number == 0)
 		return RECLOSER_OK; /* taken for absent: the put's condition finds out */
-	if (part->expected && content && strcmp(part->expected, content) != 0)
+	if (part->expected && (!content || strcmp(part->expected, content) != 0))
 		return look_by_reading(dataset, part, error);
 	return object_look(dataset, part, error);
 }
@@ -108,16 +119,21 @@ recloser_status object_download(struct dataset *dataset, struct object_part *par
 	return RECLOSER_OK;
 }
 
+bool object_token_is_newest(const struct object_part *part)
+{
+	const char *token = part->newest ? json_get_text(json_object_get(part->newest->json, "file"), "etag") : NULL;
+	return token && *token && strcmp(token, part->live.token) == 0;
+}
+
 recloser_status object_judge(struct dataset *dataset, struct object_part *part, bool *moved, recloser_error *error)
 {
 	const struct record *newest = part->newest;
-	const char *token = newest ? json_get_text(json_object_get(newest->json, "file"), "etag") : NULL;
 	*moved = false;
 	part->state = newest ? LIVE_MISSING : LIVE_NONE;
 	if (!part->there)
 		return RECLOSER_OK;
 	part->state = LIVE_SOUND;
-	if (token && strcmp(token, part->live.token) == 0)
+	if (object_token_is_newest(part))
 		return RECLOSER_OK;
 	RC_TRY(object_download(dataset, part, moved, error));
 	if (!*moved && (!newest || strcmp(part->file_sha256, newest->sha256) != 0))
@@ -245,23 +261,47 @@ recloser_status object_live_file(struct dataset *dataset, struct arena *arena, c
 
 /* ---- earlier versions ---- */
 
-static recloser_status fetch(struct dataset *dataset, const char *key, const char *sha256, const char **path,
+struct search {
+	const char *path; /* NULL: not found yet */
+	bool altered;     /* there was one, of other bytes */
+	const char *where;
+	char sha256[SHA256_HEX];
+};
+
+static recloser_status fetch(struct dataset *dataset, const char *key, const char *sha256, struct search *search,
 							 recloser_error *error)
 {
 	struct bucket *bucket = dataset->bucket;
 	struct bucket_sink sink = {.arena = dataset->objects->arena};
-	*path = NULL;
 	RC_TRY(object_scratch_file(dataset, &sink.file, error));
 	enum bucket_answer answer = bucket->ops->get(bucket, key, NULL, &sink, NULL, error);
 	if (answer == BUCKET_ABSENT)
 		return RECLOSER_OK;
 	if (answer != BUCKET_DONE)
 		return object_failed(dataset, answer, "read", key, error);
-	if (strcmp(sink.sha256, sha256) == 0)
-		*path = sink.file;
-	else
-		(void)dataset->fs->ops->unlink(dataset->fs, sink.file);
+	if (strcmp(sink.sha256, sha256) == 0) {
+		search->path = sink.file;
+		strings_add(dataset->objects->arena, &dataset->objects->fetched, sink.file);
+		return RECLOSER_OK;
+	}
+	(void)dataset->fs->ops->unlink(dataset->fs, sink.file);
+	search->altered = true;
+	search->where = arena_strdup(dataset->objects->arena, key);
+	memcpy(search->sha256, sink.sha256, sizeof search->sha256);
 	return RECLOSER_OK;
+}
+
+static recloser_status not_to_be_had(struct dataset *dataset, const struct record *record, const char *prefix,
+									 const struct search *search, recloser_error *error)
+{
+	if (search->altered) {
+		error_set(error, RECLOSER_IO, "archive.altered", "the archived file of seq %lld has SHA-256 %s, its record says %s",
+				  (long long)record->seq, search->sha256, record->sha256);
+		return error_where(error, "%s/%s", dataset->root, search->where);
+	}
+	error_set(error, RECLOSER_IO, "archive.gone", "the bytes of seq %lld are neither archived nor live",
+			  (long long)record->seq);
+	return error_where(error, "%s/%s*", dataset->root, prefix);
 }
 
 /* A version is archived by whoever replaced it, under that run's name, so the names of its number are listed; only bytes
@@ -284,23 +324,24 @@ recloser_status object_version_file(struct dataset *dataset, struct arena *arena
 	enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
 	if (answer != BUCKET_DONE)
 		return object_failed(dataset, answer, "list", what.prefix, error);
-	*path = NULL;
-	for (size_t i = 0; i < page.count && !*path; i++)
-		RC_TRY(fetch(dataset, page.at[i].key, record->sha256, path, error));
-	if (!*path) { /* a PUT that came late replaced equal bytes, and was archived for an earlier version */
+	struct search search = {0}, elsewhere = {0};
+	for (size_t i = 0; i < page.count && !search.path; i++)
+		RC_TRY(fetch(dataset, page.at[i].key, record->sha256, &search, error));
+	if (!search.path) { /* a PUT that came late replaced equal bytes, and was archived for an earlier version */
 		struct record *next;
 		RC_TRY(object_ledger_read(dataset, arena, record->partition, record->seq + 1, &next, error));
 		const char *name = next ? json_get_text(json_object_get(next->json, "base"), "archive") : NULL;
-		if (name)
-			RC_TRY(fetch(dataset, object_key(dataset, path_control(dataset, arena, name)), record->sha256, path, error));
+		const char *key = name ? object_key(dataset, path_control(dataset, arena, name)) : NULL;
+		if (key && !text_starts(key, what.prefix))
+			RC_TRY(fetch(dataset, key, record->sha256, &elsewhere, error));
+		search.path = elsewhere.path;
 	}
-	if (!*path)
-		RC_TRY(fetch(dataset, object_live_key(dataset, arena, record->partition), record->sha256, path, error));
-	if (*path)
-		return RECLOSER_OK;
-	error_set(error, RECLOSER_IO, "archive.gone", "the bytes of seq %lld are neither archived nor live",
-			  (long long)record->seq);
-	return error_where(error, "%s/%s*", dataset->root, what.prefix);
+	if (!search.path) {
+		RC_TRY(fetch(dataset, object_live_key(dataset, arena, record->partition), record->sha256, &elsewhere, error));
+		search.path = elsewhere.path;
+	}
+	*path = search.path;
+	return search.path ? RECLOSER_OK : not_to_be_had(dataset, record, what.prefix, &search, error);
 }
 
 /* The same names without their bytes: the first of the right size, or what the record after it says it archived. */

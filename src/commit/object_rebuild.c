@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Records that were lost, made again in a bucket. What knows of versions, best first: known.json, which has the newest
- * records whole; announced and closed plans, which have those they were to make; the reports of runs; the names and bytes of
+ * records whole; plans of runs that died, which have those they were to make; the reports of runs; the names and bytes of
  * archived objects; the live objects, each of which is its partition's newest version. What none of them tells is null, or a
  * void record where only the number is sure. Records that are there are never touched, since each is made on the condition
  * that there is none; so a writer at work at the same time loses nothing by it. */
@@ -184,7 +184,7 @@ static recloser_status tell_run(struct rebuild *r, const char *relative, const s
 	if (object_read_json(r->dataset, r->arena, object->key, &json, &unreadable) != RECLOSER_OK || !json)
 		return RECLOSER_OK; /* one report less */
 	tell_report(r, json);
-	tell_plan(r, json); /* a plan that was closed lies there too */
+	tell_plan(r, json); /* of a run that died there is a plan */
 	return RECLOSER_OK;
 }
 
@@ -323,18 +323,6 @@ static recloser_status fill_gaps(struct rebuild *r, recloser_error *error)
 	return RECLOSER_OK;
 }
 
-/* What was known of lost records is asked for again. */
-static void forget_parts(struct objects *objects)
-{
-	for (struct object_part *part = objects->parts; part; part = part->next) {
-		part->listed = part->looked = false;
-		part->number = 0;
-		part->newest = NULL;
-	}
-	objects->known.records = json_new_object(objects->arena);
-	objects->known.changed = true;
-}
-
 static recloser_status keep_config(struct rebuild *r, recloser_error *error)
 {
 	struct bucket *bucket = r->dataset->bucket;
@@ -364,17 +352,14 @@ recloser_status object_recover_rebuild(struct dataset *dataset, struct arena *ar
 	RC_TRY(for_each(&r, "ledger", note_record, error));
 	RC_TRY(from_known(&r, error));
 	RC_TRY(for_each(&r, "runs", tell_run, error));
-	RC_TRY(object_plans_read(dataset, error));
-	for (const struct object_plan *plan = dataset->objects->plans; plan; plan = plan->next)
-		tell_plan(&r, plan->json);
 	RC_TRY(for_each(&r, "archive", note_archived, error));
 	for (size_t i = 0; i < r.count; i++)
 		RC_TRY(from_archive(&r, &r.at[i], error));
-	forget_parts(dataset->objects);
+	object_ledger_forget(dataset);
 	RC_TRY(for_each(&r, NULL, from_live, error));
 	RC_TRY(fill_gaps(&r, error));
 	RC_TRY(keep_config(&r, error));
-	forget_parts(dataset->objects);
+	object_ledger_forget(dataset);
 	RC_TRY(object_recover(dataset, arena, true, &after, error));
 	struct strings rebuilt = out->finished_partitions;
 	*out = after;

@@ -119,6 +119,16 @@ static json_t *missing_record(struct dataset *dataset, struct object_part *part,
 	return adopt ? adopted_record(dataset, part, adopt) : NULL;
 }
 
+/* A run that ended has reported this very version: its record was there. */
+static recloser_status refuse_lost(struct dataset *dataset, struct object_part *part, recloser_error *error)
+{
+	int64_t before = part->number;
+	if (!object_plan_reported(dataset, part->partition, part->file_sha256, part->number + 1))
+		return RECLOSER_OK;
+	RC_TRY(object_advance(dataset, part, error)); /* it may have come in between */
+	return part->number != before ? RECLOSER_OK : object_ledger_lost(dataset, part, part->number + 1, error);
+}
+
 static recloser_status explain(struct dataset *dataset, struct object_part *part, const struct object_adopt *adopt,
 							   bool *settled, recloser_error *error)
 {
@@ -129,7 +139,12 @@ static recloser_status explain(struct dataset *dataset, struct object_part *part
 	RC_TRY(object_advance(dataset, part, error)); /* a listing may be old */
 	if (part->number != before)
 		return RECLOSER_OK;
-	RC_TRY(object_plans_read(dataset, error));
+	RC_TRY(object_plans_read(dataset, part, error));
+	if (adopt) {
+		RC_TRY(refuse_lost(dataset, part, error));
+		if (part->number != before)
+			return RECLOSER_OK;
+	}
 	json_t *record = missing_record(dataset, part, adopt, &adopting);
 	if (!record) {
 		*settled = true; /* LIVE_FOREIGN, and to stay so */
@@ -145,11 +160,38 @@ static recloser_status explain(struct dataset *dataset, struct object_part *part
 	return RECLOSER_OK;
 }
 
+/* Of a ledger that is not listed whole known.json is taken for a listing that may be old: whoever would be misled by it is
+ * refused, by the PUT's condition or under the record's number, and asks then. */
+static recloser_status vouched(struct dataset *dataset, struct object_part *part, bool *settled, recloser_error *error)
+{
+	const struct objects *objects = dataset->objects;
+	bool moved;
+	*settled = false;
+	RC_TRY(object_ledger_ask(dataset, error));
+	if (part->listed || objects->listing == LEDGER_WHOLE || !objects->known.there)
+		return RECLOSER_OK;
+	if (part->number == 0) {
+		*settled = part->expected && !objects->known.partial && !part->looked;
+		part->state = LIVE_NONE;
+		return RECLOSER_OK;
+	}
+	if (!part->looked)
+		RC_TRY(object_look_expecting(dataset, part, error));
+	if (!part->there || !object_token_is_newest(part))
+		return RECLOSER_OK;
+	RC_TRY(object_judge(dataset, part, &moved, error));
+	*settled = true;
+	return RECLOSER_OK;
+}
+
 recloser_status object_settle(struct dataset *dataset, struct object_part *part, const struct object_adopt *adopt,
 							  bool again, recloser_error *error)
 {
-	for (int round = 0; round < ROUNDS; round++) {
-		bool moved, settled, fresh = again || round > 0;
+	bool settled = false;
+	if (!again && dataset->objects->writing)
+		RC_TRY(vouched(dataset, part, &settled, error));
+	for (int round = 0; round < ROUNDS && !settled; round++) {
+		bool moved, fresh = again || round > 0;
 		RC_TRY(object_newest(dataset, part, again && round == 0, error)); /* (a) */
 		if (fresh)
 			RC_TRY(object_look(dataset, part, error));
@@ -163,9 +205,9 @@ recloser_status object_settle(struct dataset *dataset, struct object_part *part,
 		if (part->state != LIVE_FOREIGN)
 			return RECLOSER_OK;
 		RC_TRY(explain(dataset, part, adopt, &settled, error)); /* (c) */
-		if (settled)
-			return RECLOSER_OK;
 	}
+	if (settled)
+		return RECLOSER_OK;
 	error_set(error, RECLOSER_CONFLICT, "commit.live_changed",
 			  "the live object of %s is replaced faster than it can be recorded",
 			  *part->partition ? part->partition : "the dataset");

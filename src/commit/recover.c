@@ -366,6 +366,12 @@ static recloser_status anything_staged(struct dataset *dataset, struct arena *ar
 	return RECLOSER_OK;
 }
 
+void recover_warnings(struct dataset *dataset, struct arena *arena, struct strings *warnings)
+{
+	if (dataset->bucket)
+		object_recorded(dataset, arena, warnings);
+}
+
 recloser_status recover(struct dataset *dataset, struct arena *arena, bool deep, struct recovery *out, recloser_error *error)
 {
 	if (dataset->bucket)

@@ -146,6 +146,7 @@ static recloser_status copy_one(struct history *h, const struct moment_version *
 	RC_TRY(version_file(h->dataset, h->arena, version->record, &from, error));
 	RC_TRY(make_directory(h->dataset, h->arena, folder, error));
 	int failed = fs->ops->copy(fs, from, to);
+	partition_forget(h->dataset, version->record->partition);
 	if (failed)
 		return error_errno(error, "store.copy", failed, "copy to", to);
 	failed = fs->ops->open(fs, to, false, &file);

@@ -283,7 +283,7 @@ recloser_status run_commit(struct run *run, recloser_error *error)
 	}
 	struct commit_options options = {.wait_seconds = run->options->common.wait_seconds == 0 ? 60 : run->options->common.wait_seconds,
 	                                 .look_again = look_again, .waiting = waiting, .describe = describe_adopted, .arg = &committing,
-	                                 .config = run->dataset->config ? NULL : config_of(run)};
+	                                 .config = run->dataset->config ? NULL : config_of(run), .reported = true};
 	run_progress(run, "commit", 0, 0, count);
 	*run->decided = 1;
 	status = commit_run(run->staging, run->arena, committing.entries, count, &options, &run->commit, error);

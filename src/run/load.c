@@ -144,6 +144,8 @@ static recloser_status load(struct arena *arena, const recloser_load_options *op
 	recloser_status status = steps(run, error);
 	bool known = status == RECLOSER_OK || (status == RECLOSER_UNCLEAR && run->commit.number); /* decided, if not yet durable */
 	const char *outcome = known ? outcome_of(run) : failure_word(status);
+	if (run->dataset)
+		recover_warnings(run->dataset, arena, &run->warnings);
 	json_t *report = run_report(run, outcome);
 	if (status == RECLOSER_OK && !run->repeated && !options->dry_run) {
 		status = run_remember(run, report, true, error);

@@ -20,7 +20,7 @@ static recloser_status live_list(struct run *run, recloser_error *error)
 	if (run->ledger_known || !run->dataset->config)
 		return RECLOSER_OK;
 	run->ledger_known = true;
-	RC_TRY(ledger_partitions(run->dataset, run->arena, &run->ledger, error));
+	RC_TRY(partitions_beside(run->dataset, run->arena, &run->ledger, error));
 	run->ledger_values = arena_array(run->arena, run->ledger.count + 1, sizeof *run->ledger_values);
 	for (size_t i = 0; i < run->ledger.count; i++)
 		run->ledger_values[i] = partition_values(run->arena, &run->spec->partition, run->ledger.at[i]);

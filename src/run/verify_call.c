@@ -121,7 +121,7 @@ static recloser_status look_in_archive(struct verifying *v, struct arena *arena,
 		return RECLOSER_OK;
 	if (!place) {
 		strings_add(arena, faults, arena_printf(arena, "the archived file of seq %" PRId64 " is missing or was cut, and no prune removed it: %s",
-		                                        record->seq, record->archive ? record->archive : "its record names none"));
+		                                        record->seq, version_archive(v->dataset, arena, record)));
 		return RECLOSER_OK;
 	}
 	look->archived++;
@@ -130,8 +130,14 @@ static recloser_status look_in_archive(struct verifying *v, struct arena *arena,
 	char sha256[SHA256_HEX];
 	uint64_t bytes;
 	recloser_error problem = {0};
-	if (version_file(v->dataset, arena, record, &file, &problem) != RECLOSER_OK) {
-		strings_add(arena, faults, arena_printf(arena, "seq %" PRId64 ": %s", record->seq, problem.what));
+	recloser_status status = version_file(v->dataset, arena, record, &file, &problem);
+	if (status != RECLOSER_OK && !text_starts(problem.code, "archive.")) {
+		if (error)
+			*error = problem; /* a store that does not answer is no fault of the dataset */
+		return status;
+	}
+	if (status != RECLOSER_OK) {
+		strings_add(arena, faults, arena_printf(arena, "%s: %s", problem.what, problem.where));
 		return RECLOSER_OK;
 	}
 	if (v->options->cold)
@@ -140,7 +146,7 @@ static recloser_status look_in_archive(struct verifying *v, struct arena *arena,
 		strings_add(arena, faults, arena_strdup(arena, problem.what));
 	else if (strcmp(sha256, record->sha256) != 0)
 		strings_add(arena, faults, arena_printf(arena, "the archived file of seq %" PRId64 " has SHA-256 %s, its record says %s: %s", record->seq,
-		                                        sha256, record->sha256, record->archive));
+		                                        sha256, record->sha256, version_archive(v->dataset, arena, record)));
 	return RECLOSER_OK;
 }
 
@@ -222,6 +228,7 @@ static recloser_status verify_one(struct verifying *v, struct arena *all, const 
 		bool damaged;
 		RC_TRY(look_or_damage(v, all, head, &look, &damaged, error));
 		again = look.faults.count > 0 && !damaged;
+		partition_forget(v->dataset, partition);
 		if (again)
 			RC_TRY(is_overtaken(v, all, partition, &look, &again, error));
 	}

@@ -107,6 +107,10 @@ class Lake(Case):
         self.mirrored[self.place_in] = now
         return mirror
 
+    def plans(self):
+        """Of runs that have not ended, or died."""
+        return [p.stem for p in sorted((self.root / "_recloser/queue/runs").glob("*.json")) if "entries" in json.loads(p.read_text())]
+
     def put(self, name, content):
         """By another program."""
         status, body = signed("PUT", self.gateway.port, f"{self.place_in}/{name}", content)

@@ -59,7 +59,7 @@ class Killed(Lake):
             self.assertIn(again["outcome"], ("loaded", "unchanged"), story)
             self.assert_whole(story=story)
             # The dead run's plan may stay: its PUT may still be on its way.
-            self.assertLessEqual(len(self.objects("_recloser/queue/plans")), 1, story)
+            self.assertLessEqual(len(self.plans()), 1, story)
             other = self.load(3)
             self.assertEqual(other["outcome"], "loaded", story)
             self.assert_whole(story=story)

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loading into S3: what works on disk works in a bucket, and costs what it should."""
 import hashlib
+import json
 import re
 
 from lake import Lake, main
 from servers import KEY
+
+# Requests, of a run that writes and of each partition it touches (docs/object-stores.md).
+RUN, REPLACED, NEW, UNCHANGED = 5, 5, 3, 1
 
 
 class Loading(Lake):
@@ -25,7 +29,7 @@ class Loading(Lake):
         status = self.call_json("status", self.spec_path)
         self.assertEqual([(p["partition"], p["seq"], p["live"]) for p in status["partitions"]],
                          [("state=NM/month=2026-07", 1, "sound"), ("state=TX/month=2026-07", 2, "sound")])
-        self.assertEqual(self.objects("_recloser/queue/plans"), {})
+        self.assertEqual(self.plans(), [])
 
     def test_dry_run_writes_no_version(self):
         self.load(1)
@@ -97,27 +101,63 @@ class Costs(Lake):
 
     def test_constant_counts(self):
         self.load(0, states=("WY",))  # the probe is cached
-        two, _ = self.cost(1, ("AA", "AB"))
-        four, log = self.cost(1, ("BA", "BB", "BC", "BD"))
-        self.assertEqual(four - two, 2 * 4, log)
-        two, _ = self.cost(2, ("AA", "AB"))
-        four, log = self.cost(2, ("BA", "BB", "BC", "BD"))
-        self.assertEqual(four - two, 2 * 6, log)
-        one, log = self.cost(3, ("AA",))
-        self.assertEqual(one, 6 + 6 + 1, log)  # the ledger's list, for partitions that are absent now
-        # One of four has changed: the other three cost two each.
+        for states in (("AA",), ("BA", "BB", "BC", "BD")):
+            first, log = self.cost(1, states)
+            self.assertEqual(first, RUN + NEW * len(states), log)
+        for states in (("AA",), ("BA", "BB", "BC", "BD")):
+            replaced, log = self.cost(2, states)
+            self.assertEqual(replaced, RUN + REPLACED * len(states), log)
+        # One of four has changed: the other three cost one each.
         self.write("v3-4.csv", self.delivery(2, ("BA", "BB", "BC", "BD")).read_text().replace("BB0,BB,2026-07,102.5", "BB0,BB,2026-07,103.5"))
         before = len(self.gateway.requests())
         self.call_json("load", self.spec_path, self.dir / "v3-4.csv")
         log = self.gateway.requests()[before:]
-        self.assertEqual(len(log), 6 + 3 * 2 + 6 + 1, log)
+        self.assertEqual(len(log), RUN + 3 * UNCHANGED + REPLACED, log)
         operations = sorted(operation for operation, _ in log)
-        # A version: LIST, GET, copy, PUT, GET, PUT record; unchanged: LIST, HEAD; a run: GET known.json, LIST plans, PUT plan,
-        # PUT run, PUT known.json, DELETE plan.
+        # A version: GET, copy, PUT, GET, PUT record; unchanged: HEAD; a run: GET known.json, LIST, PUT plan, PUT report, PUT known.json.
         self.assertEqual({o: operations.count(o) for o in operations},
-                         {"ListObjectsV2": 1 + 3 + 1 + 1, "GetObject": 2 + 1, "HeadObject": 3, "CopyObject": 1, "PutObject": 2 + 3, "DeleteObject": 1})
+                         {"ListObjectsV2": 1, "GetObject": 2 + 1, "HeadObject": 3, "CopyObject": 1, "PutObject": 2 + 3})
 
-    def test_unchanged_costs_two(self):
+    def test_never_more_than_promised(self):
+        """Replaced 7, first 5, unchanged 2, and 3 a run: for one partition as for many."""
+        self.load(0, states=("WY",))
+        for count in (1, 2, 7):
+            states = [f"S{count}{n}" for n in range(count)]
+            for version, most in ((1, 5), (2, 7)):
+                cost, log = self.cost(version, states)
+                self.assertLessEqual(cost, most * count + 3, log)
+            head, *rows = self.delivery(2, states).read_text().splitlines()
+            other = self.write("other.csv", "\n".join([head, *reversed(rows), ""]))
+            before = len(self.gateway.requests())
+            self.assertEqual(self.call_json("load", self.spec_path, other)["outcome"], "unchanged")
+            log = self.gateway.requests()[before:]
+            self.assertLessEqual(len(log), 2 * count + 3, log)
+
+    def test_ledger_of_more_than_a_page(self):
+        """Over a thousand records: nobody lists them; known.json tells what is live, and what is live is listed instead."""
+        self.load(1, states=("AA", "AB"))
+        known = json.loads((self.root / "_recloser/queue/known.json").read_text())
+        old = json.loads((self.root / "_recloser/queue/ledger/state=AB/month=2026-07/00000001.json").read_text())
+        for seq in range(1, 1006):
+            self.put(f"_recloser/queue/ledger/state=AB/month=2026-07/{seq:08d}.json", json.dumps({**old, "seq": seq}).encode())
+        known["records"]["state=AB/month=2026-07"]["seq"] = 1005
+        self.put("_recloser/queue/known.json", json.dumps(known).encode())
+        first, log = self.cost(2, ("AC",))
+        self.assertEqual(first, RUN - 1 + NEW, log)  # compared with nothing, so nothing is listed
+        self.proxy.reset()
+        replaced, log = self.cost(3, ("AA",))
+        self.assertEqual(replaced, RUN + REPLACED, log)
+        (listing,) = [r.target for r in self.proxy.requests if "list-type=2" in r.target]
+        self.assertTrue(listing.endswith(f"prefix={self.place_in}%2Fqueue%2F"), listing)
+        replaced, log = self.cost(4, ("AB",))
+        self.assertEqual(replaced, RUN + REPLACED, log)
+        self.assertEqual(self.records("state=AB/month=2026-07")[-1]["seq"], 1006)
+        self.remove("_recloser/queue/known.json")
+        self.load(5, states=("AA", "AB", "AC"))  # asks for each then
+        self.assertEqual(self.records("state=AB/month=2026-07")[-1]["seq"], 1007)
+        self.assertEqual(len(self.records("state=AA/month=2026-07")), 3)
+
+    def test_unchanged_costs_one(self):
         """Equal rows in another file: each partition is looked at."""
         states = ("AA", "BB", "CC", "DD")
         self.load(0, states=states)
@@ -127,9 +167,9 @@ class Costs(Lake):
         done = self.call_json("load", self.spec_path, other)
         log = self.gateway.requests()[before:]
         self.assertEqual({p["outcome"] for p in done["partitions"]}, {"unchanged"})
-        self.assertEqual(len(log), 4 * 2 + 2 + 1 + 2, log)  # opened by two, the ledger's list, the run and known.json
+        self.assertEqual(len(log), 4 * UNCHANGED + RUN - 1, log)  # a run without a plan
 
-    def test_skipped_whole_costs_three(self):
+    def test_skipped_whole_costs_two(self):
         """The same load again: one listing, however many partitions it had made; one that is gone or another's is looked at."""
         for states in (("AA",), tuple(f"S{n:02d}" for n in range(40))):
             self.fresh(f"-{len(states)}")
@@ -138,7 +178,7 @@ class Costs(Lake):
             done = self.load(0, states=states)
             log = self.gateway.requests()[before:]
             self.assertEqual(done["outcome"], "unchanged")
-            self.assertEqual(len(log), 3, log)  # known.json, which has the run; plans; what is live
+            self.assertEqual(len(log), 2, log)  # known.json, which has the run; what is live
         seven = self.live("state=S07/month=2026-07").read_bytes()
         key = "queue/state=S07/month=2026-07/part.parquet"
         self.put(key, self.live("state=S08/month=2026-07").read_bytes())

@@ -40,7 +40,7 @@ class Race(Lake):
             before = len(records)
             loaded = {r["sources"][0]["name"] for r in records[-codes.count(0):]}
             self.assertEqual(loaded, {d.name for d, code in zip(deliveries, codes) if code == 0})
-        self.assertEqual(self.objects("_recloser/queue/plans"), {})
+        self.assertEqual(self.plans(), [])
         print(f"{ROUNDS} rounds, {conflicts} conflicts", flush=True)
 
     def test_equal_writers(self):

@@ -95,6 +95,30 @@ class Rebuild(Lake):
         self.assertEqual([r.get("rebuilt", False) for r in self.records()], [False, True, False])
         self.goes_on()
 
+    def test_load_refuses_without_a_record(self):
+        """As on disk: numbers are not given away twice, so a load looks for records that are gone, and says who makes them again."""
+        for turn, name in enumerate((f"ledger/{TX}/00000003.json", f"ledger/{TX}/00000002.json", "ledger/")):
+            for known in (True, False):
+                if name == "ledger/" and not known:
+                    continue
+                self.fresh(f"-{turn}-{known}")
+                self.load(1, states=("NM", "TX"))
+                self.load(2)
+                self.load(3)
+                self.lose(name)
+                if not known:
+                    self.remove("_recloser/queue/known.json")
+                before = self.objects()
+                refused = self.call("load", self.spec_path, self.delivery(4), code=6)
+                self.assertIn("the record of a version that was live is gone", refused.err)
+                self.assertIn("recloser recover --rebuild", refused.err)
+                self.assertIn(f"ledger/{TX}" if name != "ledger/" else "ledger/", refused.err)
+                after = self.objects()
+                self.assertEqual({n: d for n, d in after.items() if "known.json" not in n}, {n: d for n, d in before.items() if "known.json" not in n})
+                self.rebuild()
+                self.assertEqual(self.load(4)["partitions"][0]["seq"], 4)
+                self.assert_whole([NM, TX])
+
     def test_void(self):
         """The record and the bytes of a version in the middle are lost: its number is void, and the rest is as it was."""
         self.remove(f"_recloser/queue/ledger/{TX}/00000002.json")

@@ -214,6 +214,16 @@ static int by_key(const void *one, const void *other)
 	return strcmp(((const struct bucket_object *)one)->key, ((const struct bucket_object *)other)->key);
 }
 
+/* The last page is told by there being nothing on it. */
+static void cut_page(struct arena *arena, const struct bucket_listing *what, size_t most, struct bucket_page *page)
+{
+	while (what->next && page->count && strcmp(page->at->key, what->next) <= 0)
+		page->at++, page->count--;
+	if (page->count > most)
+		page->count = most;
+	page->next = page->count ? arena_strdup(arena, page->at[page->count - 1].key) : NULL;
+}
+
 static enum bucket_answer list(struct bucket *bucket, struct arena *arena, const struct bucket_listing *what,
 							   struct bucket_page *out, recloser_error *error)
 {
@@ -234,6 +244,8 @@ static enum bucket_answer list(struct bucket *bucket, struct arena *arena, const
 			(struct bucket_object){arena_strdup(arena, object->key), arena_strdup(arena, object->token), object->count, 0};
 	}
 	qsort(out->at, out->count, sizeof *out->at, by_key);
+	if (store->page)
+		cut_page(arena, what, store->page, out);
 	return BUCKET_DONE;
 }
 

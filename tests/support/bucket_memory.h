@@ -29,6 +29,7 @@ struct memory_store {
 	const char **live; /* "key content" in the order in which they became live */
 	size_t live_count;
 	unsigned list_lag; /* listings do not show the last so many records */
+	size_t page;       /* listings come in pages of so many, and an empty one after them; 0: in one */
 	bool no_conditions, no_checksums, no_copy, other_copy_tokens;
 };
 struct memory_store *memory_store(struct arena *arena);

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""verify in a bucket: the archive as on disk, replaces beside it, and what it fetches."""
+import pathlib
+
+from lake import Lake, main
+from proxy import PASS
+from servers import s3_environment
+from support import FAULT
+
+TX = "state=TX/month=2026-07"
+
+
+class Verify(Lake):
+    def faults(self, *more):
+        report = self.call_json("verify", self.spec_path, *more, code=FAULT)
+        return {p["partition"]: p["faults"] for p in report["partitions"] if p["faults"]}
+
+    def archived(self, seq):
+        (name,) = [n for n in self.objects("_recloser/queue/archive") if f"part.parquet.{seq:08d}." in n]
+        return name
+
+    def test_archive_that_is_missing_or_damaged(self):
+        self.load(1, states=("NM", "TX"))
+        self.load(2)
+        self.load(3)
+        report = self.call_json("verify", self.spec_path, "--archive")
+        self.assertEqual((report["faults"], report["archived"]), (0, 2))
+        first = self.archived(1)
+        whole = (self.root / first).read_bytes()
+        self.remove(first)
+        (fault,) = self.faults()[TX]
+        self.assertIn("archived file of seq 1 is missing", fault)
+        self.assertIn("part.parquet.00000001.", fault)
+        self.call("verify", self.spec_path, "--quick")  # which looks at what is live
+        self.call("verify", self.spec_path, "state=NM/month=2026-07")
+        self.put(first, whole[:-1])
+        self.assertEqual(list(self.faults()), [TX])
+        self.put(first, whole[:40] + bytes([whole[40] ^ 1]) + whole[41:])
+        self.call("verify", self.spec_path)
+        (fault,) = self.faults("--archive")[TX]
+        self.assertIn("archived file of seq 1 has SHA-256", fault)
+        self.assertIn(first, fault)
+        self.put(first, whole)
+        self.call("verify", self.spec_path, "--archive")
+
+    def test_pruned_is_not_missing(self):
+        self.load(1)
+        self.load(2)
+        self.call("prune", self.spec_path, "--keep", "1", "--yes")
+        self.assertEqual(self.call_json("verify", self.spec_path, "--archive")["archived"], 0)
+
+    def test_store_that_stops_answering_is_no_fault(self):
+        self.load(1)
+        self.load(2)
+        name = self.archived(1)
+        self.proxy.reset(lambda request: 3 if request.method == "GET" and name.rsplit("/", 1)[1] in request.target else PASS)
+        done = self.call("verify", self.spec_path, "--archive", code=6)
+        self.assertIn("gave no answer", done.err)
+
+    def test_replaced_while_it_is_read(self):
+        """At each request of verify another load replaces the version it looks at: no fault, whichever of the two it reads."""
+        number, straight = 0, s3_environment(self.gateway.port)
+        while True:
+            number += 1
+            self.fresh(f"-{number}")
+            self.proxy.reset()
+            self.load(1)
+            hit = []
+
+            def act(request):
+                if request.number == number and not hit:
+                    hit.append(request)
+                    self.recloser_json("load", self.spec_path, self.delivery(2), env={**self.environment, **straight})
+                return PASS
+
+            self.proxy.reset(act)
+            done = self.call_json("verify", self.spec_path, "--archive", code=None)
+            self.assertEqual(done["outcome"], "sound", f"replaced at request {number}: {done}")
+            if not hit:
+                self.assertGreater(number, 3)
+                return
+
+    def test_fetches_are_not_heaped_up(self):
+        """No more than one partition is kept locally at a time."""
+        states = [f"S{n:02d}" for n in range(12)]
+        self.load(1, states=states)
+        self.load(2, states=states)
+        place = self.dir / "scratch"
+        place.mkdir()
+        most = []
+
+        def act(request):
+            most.append(len(list(pathlib.Path(place).rglob("*.parquet"))))
+            return PASS
+
+        self.proxy.reset(act)
+        report = self.call_json("verify", self.spec_path, "--archive", env={"TMPDIR": str(place)})
+        self.assertEqual((report["faults"], report["archived"]), (0, 12))
+        self.assertLessEqual(max(most), 2)
+        self.assertGreater(max(most), 0)
+        self.proxy.reset()
+
+
+main()
