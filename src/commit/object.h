@@ -33,7 +33,8 @@ struct object_plan { /* runs/<run>.json as it was read: a plan, one's own includ
 /* What one listing of the whole ledger has told, if one page has all of it. */
 enum ledger_listing { LEDGER_UNASKED, LEDGER_WHOLE, LEDGER_LARGE };
 
-/* known.json: what a command need not ask for, since the one before it knew. A cache: without it there are only more requests. */
+/* known.json: what a command need not ask for, since the one before it knew. A cache: without it there are only more
+ * requests. */
 struct object_known {
 	json_t *config;  /* dataset.json, or NULL */
 	json_t *records; /* {partition: its newest record} */
@@ -48,10 +49,10 @@ struct object_known {
 struct objects {
 	struct arena *arena;
 	struct bucket *bucket;
-	const char *scratch; /* local directory; NULL until one is needed */
-	unsigned files;      /* in it, for names */
+	const char *scratch;    /* local directory; NULL until one is needed */
+	unsigned files;         /* in it, for names */
 	struct strings fetched; /* earlier versions in it */
-	bool writing;        /* a command that writes: what a dead writer put is recorded when it is met */
+	bool writing;           /* a command that writes: what a dead writer put is recorded when it is met */
 	bool probed;
 	const char *probe_made; /* key of the probe's result, if this command has written it; else NULL */
 	struct bucket_abilities can;
@@ -98,8 +99,8 @@ recloser_status object_file_look(struct dataset *dataset, const char *path, stru
 /* ---- the ledger (object_ledger.c) ---- */
 
 struct object_part *object_part(struct dataset *dataset, const char *partition);
-/* Newest record, by one LIST of the whole ledger for all partitions where a page has it, else of this partition from the last
- * number known. Nothing when that was done already and `again` is false. */
+/* Newest record, by one LIST of the whole ledger for all partitions where a page has it, else of this partition from the
+ * last number known. Nothing when that was done already and `again` is false. */
 recloser_status object_newest(struct dataset *dataset, struct object_part *part, bool again,
 							  recloser_error *error) RC_CHECKED;
 /* The same by asking for the next number until there is none: no listing can be too old for that. */
@@ -141,7 +142,7 @@ recloser_status object_look(struct dataset *dataset, struct object_part *part,
 /* The same as live_expect allows: a GET where the bytes are going to be read, nothing where there is no record. */
 recloser_status object_look_expecting(struct dataset *dataset, struct object_part *part, recloser_error *error) RC_CHECKED;
 void object_forget(struct dataset *dataset, struct object_part *part); /* as partition_forget */
-bool object_token_is_newest(const struct object_part *part); /* the live object's is the newest record's */
+bool object_token_is_newest(const struct object_part *part);           /* the live object's is the newest record's */
 /* part->state, by the token, else by a download that is kept. *moved: it is being replaced; look again. */
 recloser_status object_judge(struct dataset *dataset, struct object_part *part, bool *moved,
 							 recloser_error *error) RC_CHECKED;
@@ -163,8 +164,7 @@ recloser_status object_live_state(struct dataset *dataset, struct arena *arena, 
 /* ---- plans and settling (object_plan.c, object_settle.c) ---- */
 
 /* Those that may tell who put what part->file is a copy of. */
-recloser_status object_plans_read(struct dataset *dataset, const struct object_part *part,
-								  recloser_error *error) RC_CHECKED;
+recloser_status object_plans_read(struct dataset *dataset, const struct object_part *part, recloser_error *error) RC_CHECKED;
 /* Does a report among them say that version `seq` was of these bytes? */
 bool object_plan_reported(struct dataset *dataset, const char *partition, const char *sha256, int64_t seq);
 /* An entry of some plan that puts these bytes on this base (NULL: any base; "": none). */

@@ -22,8 +22,9 @@
  *       only after a plain refusal of the only PUT that was sent
  *
  * Step 2 was done when the guards looked, and is done again only when a PUT is refused: its condition holds for exactly the
- * bytes that the guards saw. Where the guards are going to read those bytes a GET takes the place of the HEAD; where there is
- * no record nothing is asked, since "nothing is there" is what the condition of the PUT is for (object_look_expecting). */
+ * bytes that the guards saw. Where the guards are going to read those bytes a GET takes the place of the HEAD; where there
+ * is no record nothing is asked, since "nothing is there" is what the condition of the PUT is for (object_look_expecting).
+ */
 #include <string.h>
 #include <time.h>
 
@@ -242,6 +243,15 @@ static recloser_status check_staged(struct committing *c, struct going *going, r
 	return error_where(error, "%s", file);
 }
 
+static recloser_status check_token(const struct committing *c, const struct going *going, recloser_error *error)
+{
+	if (!going->base_there || *going->base_token)
+		return RECLOSER_OK;
+	error_set(error, RECLOSER_IO, "store.no_token", "the store does not say by an ETag which state of an object is live");
+	error_where(error, "%s", live_path(c->dataset, c->arena, going->entry->partition));
+	return error_hint(error, "nothing was changed; without one it can't be replaced on a condition");
+}
+
 static recloser_status prepare(struct committing *c, struct going *going, bool again, recloser_error *error)
 {
 	for (int i = 0; i < ATTEMPTS; i++) {
@@ -257,6 +267,7 @@ static recloser_status prepare(struct committing *c, struct going *going, bool a
 			return RECLOSER_OK;
 		}
 		bool moved;
+		RC_TRY(check_token(c, going, error));
 		RC_TRY(archive_base(c, going, &moved, error)); /* 3 */
 		if (moved)
 			continue;

@@ -8,7 +8,7 @@
 
 #include "commit/object.h"
 
-enum { MOST_RECORDS = 2000, MOST_RUNS = 8, MOST_SOURCES = 200, LONGEST_REPORT = 1 << 17 };
+enum { MOST_RECORDS = 2000, MOST_RUNS = 8, MOST_SOURCES = 200, LONGEST_REPORT = 1 << 17, LONGEST_RECORDS = 8 << 20 };
 
 static const char *known_key(const struct dataset *dataset, struct arena *arena)
 {
@@ -101,17 +101,24 @@ bool object_known_keep(struct dataset *dataset, const char *relative, const void
 
 /* ---- writing ---- */
 
-/* Beyond the limit, those of this run. */
+/* Beyond the limits, those of this run. */
 static json_t *records_to_keep(struct dataset *dataset, struct arena *arena)
 {
 	struct objects *objects = dataset->objects;
-	if (json_object_size(objects->known.records) <= MOST_RECORDS)
+	json_t *kept = json_new_object(arena);
+	size_t bytes = json_dumpb(objects->known.records, NULL, 0, JSON_COMPACT);
+	if (json_object_size(objects->known.records) <= MOST_RECORDS && bytes <= LONGEST_RECORDS)
 		return objects->known.records;
 	objects->known.partial = true;
-	json_t *kept = json_new_object(arena);
-	for (struct object_part *part = objects->parts; part && json_object_size(kept) < MOST_RECORDS; part = part->next)
-		if (part->newest)
-			json_put(arena, kept, part->partition, part->newest->json);
+	bytes = 0;
+	for (struct object_part *part = objects->parts; part && json_object_size(kept) < MOST_RECORDS; part = part->next) {
+		if (!part->newest)
+			continue;
+		bytes += json_dumpb(part->newest->json, NULL, 0, JSON_COMPACT);
+		if (bytes > LONGEST_RECORDS)
+			break;
+		json_put(arena, kept, part->partition, part->newest->json);
+	}
 	return kept;
 }
 

@@ -148,11 +148,12 @@ static json_t *sources_without_paths(struct arena *arena, const json_t *report)
 	return out;
 }
 
-/* Not the content fingerprint: it is of typed columns, which a report does not tell. Whoever needs it makes it of the file. */
+/* Not the content fingerprint: it is of typed columns, which a report does not tell. Whoever needs it makes it of the file.
+ */
 static void tell_report(struct rebuild *r, const json_t *report)
 {
-	static const char *const same[] = {"rows_in",	  "rows_written", "superseded", "collapsed",
-									   "disappeared", "new_keys",	  "revised"};
+	static const char *const same[] = {"rows_in",     "rows_written", "superseded", "collapsed",
+									   "disappeared", "new_keys",     "revised"};
 	const json_t *parts = json_object_get(report, "partitions");
 	for (size_t i = 0; i < json_array_size(parts); i++) {
 		const json_t *part = json_array_get(parts, i);

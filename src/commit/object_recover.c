@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Recovery in a bucket is settling: of all that is recorded or live where it is asked for, else of the partitions that a load
- * touches, when it touches them. A dead writer blocks nobody, so nothing has to be done ahead. */
+ * Recovery in a bucket is settling: of all that is recorded or live where it is asked for, else of the partitions that a
+ * load touches, when it touches them. A dead writer blocks nobody, so nothing has to be done ahead. */
 #include <string.h>
 
 #include "commit/object.h"

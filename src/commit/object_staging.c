@@ -96,8 +96,8 @@ static recloser_status probe_now(struct dataset *dataset, struct arena *arena, c
 	const char *prefix = object_key(dataset, path_control(dataset, arena, arena_printf(arena, "probe/%s/", run)));
 	RC_TRY(bucket_probe(objects->bucket, arena, prefix, &objects->can, error));
 	objects->probed = objects->known.changed = true;
-	/* What is refused is tried again by the next load; so is what could not be kept, perhaps because another first load keeps
-	 * its own at this moment. */
+	/* What is refused is tried again by the next load; so is what could not be kept, perhaps because another first load
+	 * keeps its own at this moment. */
 	recloser_error kept = {0};
 	if (!conditions_hold(objects) || !objects->can.checksum)
 		return RECLOSER_OK;

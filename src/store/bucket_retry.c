@@ -2,6 +2,7 @@
  * Repeating what stores ask to repeat. Reading, listing, copying to a name of one's own, removing and unconditional puts
  * may be sent again whatever happened to the first. A conditional put may not, once the server may have acted on it: the
  * second would be refused because of the first. */
+#include <cpl_conv.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,6 +10,7 @@
 #include "base/clock.h"
 #include "store/http.h"
 
+enum { MOST_RETRIES = 1000 };
 static const double LONGEST_PAUSE = 8;
 
 struct retry {
@@ -80,6 +82,12 @@ static enum bucket_answer put_on_condition(struct bucket *bucket, const char *ke
 	recloser_error last;
 	enum bucket_answer answer;
 	int tried = 0;
+	if (when == BUCKET_IF_MATCH && !*token) { /* a server may take an empty condition for none */
+		error_set(error, RECLOSER_IO, "store.no_token", "the store did not say which state of the object is to be replaced");
+		error_where(error, "%s/%s", bucket->url, key);
+		error_hint(error, "it gave no ETag that can be used");
+		return BUCKET_FAILED;
+	}
 	do {
 		error_clear(&last);
 		answer = inner->ops->put(inner, key, body, when, token, found, &last);
@@ -148,14 +156,15 @@ struct bucket *bucket_retry(struct arena *arena, struct bucket *inner, const str
 	struct retry *retry = arena_alloc(arena, sizeof *retry);
 	struct bucket_ops *ops = arena_alloc(arena, sizeof *ops);
 	const char *most = http_setting("GDAL_HTTP_MAX_RETRY"), *delay = http_setting("GDAL_HTTP_RETRY_DELAY");
+	long retries = most ? strtol(most, NULL, 10) : 5;
 	retry->inner = inner;
 	if (options)
 		retry->options = *options;
 	if (retry->options.tries <= 0)
-		retry->options.tries = most ? 1 + atoi(most) : 6;
+		retry->options.tries = retries < 0 ? 1 : retries < MOST_RETRIES ? 1 + (int)retries : 1 + MOST_RETRIES;
 	if (retry->options.first_pause <= 0)
-		retry->options.first_pause = delay ? (double)atoi(delay) : 0.3;
-	if (retry->options.first_pause <= 0)
+		retry->options.first_pause = delay ? CPLAtof(delay) : 0.3; /* whatever the locale */
+	if (!(retry->options.first_pause > 0))
 		retry->options.first_pause = 0.01;
 	*ops = (struct bucket_ops){inner->ops->name, put, get, head, list, inner->ops->copy ? copy : NULL, remove_object, again};
 	*bucket = *inner;

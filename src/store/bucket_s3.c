@@ -225,7 +225,8 @@ static enum bucket_answer remove_object(struct bucket *bucket, const char *key, 
 
 /* ---- listing ---- */
 
-static void read_page(const struct s3 *s3, struct arena *arena, const CPLXMLNode *result, struct bucket_page *out)
+/* False: there is more, and no word of where it begins. */
+static bool read_page(const struct s3 *s3, struct arena *arena, const CPLXMLNode *result, struct bucket_page *out)
 {
 	size_t skip = strlen(s3->prefix), count = 0;
 	for (const CPLXMLNode *node = result->psChild; node; node = node->psNext)
@@ -247,6 +248,7 @@ static void read_page(const struct s3 *s3, struct arena *arena, const CPLXMLNode
 	const char *next = CPLGetXMLValue((CPLXMLNode *)result, "NextContinuationToken", "");
 	bool more = strcmp(CPLGetXMLValue((CPLXMLNode *)result, "IsTruncated", "false"), "true") == 0;
 	out->next = more && *next ? arena_strdup(arena, next) : NULL;
+	return !more || *next;
 }
 
 static enum bucket_answer list(struct bucket *bucket, struct arena *arena, const struct bucket_listing *what,
@@ -276,9 +278,7 @@ static enum bucket_answer list(struct bucket *bucket, struct arena *arena, const
 	} else if (got == BUCKET_DONE) {
 		CPLXMLNode *tree = CPLParseXMLString(answer.body);
 		const CPLXMLNode *result = tree ? CPLGetXMLNode(tree, "=ListBucketResult") : NULL;
-		if (result)
-			read_page(s3, arena, result, out);
-		else
+		if (!result || !read_page(s3, arena, result, out))
 			got = BUCKET_UNKNOWN;
 		CPLDestroyXMLNode(tree);
 	}

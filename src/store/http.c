@@ -14,7 +14,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { MOST_BODY = 16 << 20 };
+enum { MOST_BODY = 16 << 20, MOST_IN_MEMORY = 1 << 30 }; /* of an answer that is read as text, and of an object */
 
 struct http {
 	CURL *curl;
@@ -35,6 +35,7 @@ struct transfer {
 	size_t received_count, received_capacity;
 	uint64_t total;
 	int file_error; /* errno of one of the two files */
+	bool too_large;
 };
 
 static void free_http(void *pointer)
@@ -159,11 +160,11 @@ static size_t receive_body(char *bytes, size_t size, size_t items, void *pointer
 			return count;
 		}
 	}
-	if (t->received_count + count > MOST_BODY || !keep(t, bytes, count)) {
-		t->file_error = ENOMEM;
-		return 0;
-	}
-	return count;
+	t->too_large = t->received_count + count > (t->sink && status == 200 ? MOST_IN_MEMORY : MOST_BODY);
+	if (!t->too_large && keep(t, bytes, count))
+		return count;
+	t->file_error = ENOMEM;
+	return 0;
 }
 
 static void take(const char *line, size_t count, const char *name, char *out, size_t size)
@@ -211,7 +212,8 @@ static void set_common(struct http *http, const struct http_request *request, st
 	curl_easy_setopt(curl, CURLOPT_URL, request->url);
 	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	/* Servers hang up on who is silent for a few seconds, as a load is while it stages; a put on such a connection is lost. */
+	/* Servers hang up on who is silent for a few seconds, as a load is while it stages; a put on such a connection is lost.
+	 */
 	curl_easy_setopt(curl, CURLOPT_MAXAGE_CONN, 4L);
 	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, request->follow ? 1L : 0L);
 	curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
@@ -260,6 +262,12 @@ static enum bucket_answer failure(struct http *http, struct arena *arena, const 
 								  const struct transfer *t, recloser_error *error)
 {
 	const char *host = host_of(arena, request->url), *why = *http->problem ? http->problem : curl_easy_strerror(code);
+	if (t->too_large) {
+		error_set(error, RECLOSER_IO, "store.too_large", "the object store's answer is larger than %d MB",
+				  (t->sink ? MOST_IN_MEMORY : MOST_BODY) >> 20);
+		error_where(error, "%s", request->url);
+		return BUCKET_FAILED;
+	}
 	if (t->file_error) {
 		error_errno(error, "store.file", t->file_error, t->sink ? "keep what came from the store in" : "read",
 					t->sink && t->sink->file   ? t->sink->file

@@ -22,7 +22,7 @@ struct http_answer {
 	int status; /* 0: none came */
 	char etag[BUCKET_TOKEN], generation[32], date[64], code[64];
 	int64_t length;
-	const char *body; /* at most 16 MB; "" when it went to the sink */
+	const char *body; /* at most 16 MB; "" when it went to the sink, which takes a gigabyte in memory */
 	size_t body_count;
 };
 /* BUCKET_DONE: there is an answer, whatever its status. BUCKET_BUSY: nothing was sent. BUCKET_UNKNOWN: sent, but no whole

@@ -4,7 +4,8 @@
     proxy = Proxy(gateway.port)
     proxy.act = lambda request: DROP_AFTER if request.number == 7 else PASS
 
-`act` is asked for each request and answers what is to become of it. Requests are numbered from 1; proxy.reset() begins anew.
+`act` is asked for each request and answers what is to become of it: one of the words, or a function of head and body of the
+server's answer that gives what the client gets. Requests are numbered from 1; proxy.reset() begins anew.
 The signature covers the Host header, which is passed on as it came.
 """
 import re
@@ -128,5 +129,7 @@ class Proxy:
                 client.sendall((answer + content)[at:at + 997])
                 time.sleep(0.01)
             return True
+        if callable(action):
+            answer, content = action(answer, content)
         client.sendall(answer + content)
         return True

@@ -217,13 +217,22 @@ class SeaweedFS(S3Server):
         actions = ["Admin", "Read", "Write", "List", "Tagging"]
         identity = {"name": "tests", "credentials": [{"accessKey": KEY, "secretKey": SECRET}], "actions": actions}
         (directory / "s3.json").write_text(json.dumps({"identities": [identity]}))
-        (directory / "data").mkdir()
+        for turn in range(3):  # a port that was free may be taken before it is used, and the server ends or waits for ever
+            try:
+                return self.start_once(directory, directory / f"data-{turn}")
+            except (AssertionError, RuntimeError):
+                self.stop()
+                if turn == 2:
+                    raise RuntimeError((directory / "server.log").read_text(errors="replace")[-2000:])
+
+    def start_once(self, directory, data):
+        data.mkdir()
         # Each port has another for its own protocol, 10,000 above: they are asked for together.
         ports = {name: free_port_below(50000) for name in ("master", "volume", "filer", "s3")}
-        self.start(directory, [str(self.program), "server", f"-dir={directory / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3",
+        self.start(directory, [str(self.program), "server", f"-dir={data}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3",
                                f"-s3.config={directory / 's3.json'}", "-master.volumeSizeLimitMB=64", "-volume.max=50",
                                f"-master.port={ports['master']}", f"-volume.port={ports['volume']}", f"-filer.port={ports['filer']}",
-                               f"-s3.port={ports['s3']}"], ports["s3"])
+                               f"-s3.port={ports['s3']}", "-s3.port.iceberg=0", "-s3.port.lance=0"], ports["s3"])
         self.make_bucket()
 
 

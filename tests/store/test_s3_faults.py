@@ -3,10 +3,13 @@
 
 Whatever happened, the next load comes to its end, nothing is lost, and nothing is there twice.
 """
+import json
 import os
 import random
+import re
 import signal
 import subprocess
+import time
 
 from lake import FULL, Lake, main
 from proxy import BUSY_503, DROP_AFTER, DROP_BEFORE, ERROR_500, PASS, SLOW, STALE, TRUNCATE
@@ -153,6 +156,60 @@ class Faults(Lake):
             self.load(version, code=4 if version == 2 and len(self.records()) > 2 else 0)
             self.assert_whole()
         self.assertEqual(len(self.records()), 4)
+
+    def test_listing_that_breaks_off(self):
+        """More is promised, and no word of where it begins: not taken for all there is."""
+        self.load(1)
+        before = self.objects()
+        shorter, word = (lambda head: re.sub(rb"(?im)^(content-length:[ \t]*)(\d+)", lambda m: m[1] + b"%d" % (int(m[2]) - 1), head),
+                        b"<IsTruncated>true<")
+        self.proxy.reset(lambda request: (lambda head, body: (shorter(head), body.replace(b"<IsTruncated>false<", word)))
+                         if "list-type=2" in request.target else PASS)
+        done = self.call("load", self.spec_path, self.delivery(2), code=6)
+        self.assertIn("no list that can be read", done.err)
+        self.assertEqual(self.objects(), before)
+
+    def test_no_etag(self):
+        """Nothing is replaced on the condition of nothing."""
+        self.load(1)
+        before = self.objects("queue")
+        self.proxy.reset(lambda request: (lambda head, body: (re.sub(rb"(?im)^etag:[^\r\n]*\r\n", b"", head), body))
+                         if request.target.endswith("/part.parquet") else PASS)
+        done = self.call("load", self.spec_path, self.delivery(2), code=6)
+        self.assertIn("by an ETag", done.err)
+        self.assertEqual(self.objects("queue"), before)
+        self.assertFalse([r for r in self.proxy.requests if r.live_put and r.header("if-match") == ""])
+        self.proxy.reset()
+        self.load(2)
+        self.assert_whole()
+
+    def test_pauses_are_as_long_as_told(self):
+        self.load(1)
+        self.proxy.reset(lambda request: BUSY_503 if request.number <= 2 else PASS)
+        begin = time.monotonic()
+        self.load(2, env={"GDAL_HTTP_RETRY_DELAY": "0.4"})
+        self.assertGreater(time.monotonic() - begin, 0.75 * (0.4 + 0.8))
+
+    def test_plan_of_many_megabytes(self):
+        """As of a dead run of thousands of partitions: read all the same."""
+        self.load(1)
+        gone = []
+
+        def act(request):
+            if request.live_put:
+                gone.append(request)
+            return DROP_AFTER if gone else PASS
+
+        self.proxy.reset(act)
+        self.call("load", self.spec_path, self.delivery(2), code=7)
+        self.proxy.reset()
+        (run,) = self.plans()
+        plan = json.loads((self.root / f"_recloser/queue/runs/{run}.json").read_text())
+        self.put(f"_recloser/queue/runs/{run}.json", json.dumps({**plan, "more": "x" * (20 << 20)}).encode())
+        done = self.load(2)
+        self.assertEqual(done["outcome"], "unchanged")
+        self.assertEqual(self.records()[1]["run"], run)
+        self.assertTrue(any("cut short" in warning for warning in done["warnings"]), done["warnings"])
 
     def test_all_mixed(self):
         """Every third request goes wrong somehow; the load may give up, but only with a clear word."""

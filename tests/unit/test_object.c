@@ -76,7 +76,8 @@ static recloser_status write_report(struct dataset *dataset, struct arena *arena
 									recloser_error *error)
 {
 	const char *text = arena_printf(
-		arena, "{\"run\": \"%s\", \"partitions\": [{\"partition\": \"%s\", \"outcome\": \"%s\", \"seq\": %d, \"sha256\": \"%s\"}]}",
+		arena,
+		"{\"run\": \"%s\", \"partitions\": [{\"partition\": \"%s\", \"outcome\": \"%s\", \"seq\": %d, \"sha256\": \"%s\"}]}",
 		run, entry->partition, entry->outcome == ENTRY_NEW ? "new" : "replaced", (int)entry->seq, entry->sha256);
 	return control_write(dataset, arena, arena_printf(arena, "runs/%s.json", run), text, strlen(text), error);
 }
@@ -243,7 +244,8 @@ static void test_versions(void **state)
 	arena_free(arena);
 }
 
-/* known.json, the ledger; what is live, its copy, the new one, read back, recorded; and the run's plan, report, known.json. */
+/* known.json, the ledger; what is live, its copy, the new one, read back, recorded; and the run's plan, report, known.json.
+ */
 static void test_requests(void **state)
 {
 	enum { OPEN = 2, RUN = 3 };
@@ -646,11 +648,13 @@ int main(void)
 		cmocka_unit_test(test_old_known),
 	};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),     cmocka_unit_test(test_requests),      cmocka_unit_test(test_first_requests),
-		cmocka_unit_test(test_foreign),      cmocka_unit_test(test_gone),          cmocka_unit_test(test_copy_variants),
-		cmocka_unit_test(test_unsafe),       cmocka_unit_test(test_stale_listing), cmocka_unit_test(test_death),
-		cmocka_unit_test(test_lost_answers), cmocka_unit_test(test_late_put),      cmocka_unit_test(test_two_writers),
-		cmocka_unit_test(test_lost_records), cmocka_unit_test(test_lost_record_of_many),
+		cmocka_unit_test(test_versions),       cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_first_requests), cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_gone),           cmocka_unit_test(test_copy_variants),
+		cmocka_unit_test(test_unsafe),         cmocka_unit_test(test_stale_listing),
+		cmocka_unit_test(test_death),          cmocka_unit_test(test_lost_answers),
+		cmocka_unit_test(test_late_put),       cmocka_unit_test(test_two_writers),
+		cmocka_unit_test(test_lost_records),   cmocka_unit_test(test_lost_record_of_many),
 		cmocka_unit_test(test_old_known),
 	};
 	return cmocka_run_group_tests_name("a ledger of one page", tests, small, NULL) +
