@@ -128,7 +128,7 @@ json_t *object_earlier(struct arena *arena, const struct record *base); /* for t
 
 /* ---- known.json (object_known.c) ---- */
 
-void object_known_read(struct dataset *dataset);
+recloser_status object_known_read(struct dataset *dataset, recloser_error *error) RC_CHECKED;
 void object_known_write(struct dataset *dataset, struct arena *arena); /* best effort, if there is anything new */
 /* A file of the control directory, relative to it, as known.json has it; NULL: ask. */
 json_t *object_known_file(struct dataset *dataset, const char *relative);

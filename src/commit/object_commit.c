@@ -386,6 +386,8 @@ static recloser_status put_live(struct committing *c, struct going *going, reclo
 	for (;;) {
 		recloser_error problem = {0};
 		struct bucket_found found = {{0}, 0};
+		bool put_before = c->put_any;
+		uint64_t retries = bucket->counts->retries;
 		c->put_any = true;
 		going->sent++;
 		enum bucket_answer answer =
@@ -393,6 +395,8 @@ static recloser_status put_live(struct committing *c, struct going *going, reclo
 		if (answer == BUCKET_DONE)
 			return read_back(c, going, found.token, error); /* 6 */
 		if (answer == BUCKET_FAILED) {
+			if (strcmp(problem.code, "store.refused") == 0 && bucket->counts->retries == retries)
+				c->put_any = put_before; /* said to the only request that was sent: it has not acted */
 			if (error && error->status == RECLOSER_OK)
 				*error = problem;
 			return object_failed(c->dataset, answer, "write", key, error);

@@ -164,7 +164,7 @@ recloser_status dataset_open_bucket(struct arena *arena, struct fs *local, struc
 	dataset->objects = arena_alloc(arena, sizeof *dataset->objects);
 	dataset->objects->arena = arena;
 	dataset->objects->bucket = bucket;
-	object_known_read(dataset);
+	RC_TRY(object_known_read(dataset, error));
 	const char *path = path_control(dataset, arena, "dataset.json");
 	if (!dataset->objects->known.config)
 		RC_TRY(object_read_json(dataset, arena, object_key(dataset, path), &dataset->objects->known.config, error));

@@ -21,26 +21,37 @@ static json_t *member_or_new(struct arena *arena, const json_t *json, const char
 	return json_is_object(member) ? member : json_new_object(arena);
 }
 
-static json_t *read_known(struct dataset *dataset)
+/* Whatever is wrong with it, it is not needed; but a store that can't be reached is not tried over and over. */
+static recloser_status read_known(struct dataset *dataset, json_t **json, recloser_error *error)
 {
 	struct objects *objects = dataset->objects;
 	struct bucket *bucket = dataset->bucket;
-	recloser_error ignored = {0};
+	recloser_error problem = {0}, ignored = {0};
 	struct bucket_sink sink = {.arena = objects->arena};
 	struct bucket_found found;
-	json_t *json = NULL;
 	const char *key = known_key(dataset, objects->arena);
-	if (bucket->ops->get(bucket, key, NULL, &sink, &found, &ignored) != BUCKET_DONE)
-		return NULL;
+	*json = NULL;
+	enum bucket_answer answer = bucket->ops->get(bucket, key, NULL, &sink, &found, &problem);
+	if (answer == BUCKET_FAILED &&
+		(strcmp(problem.code, "store.unreachable") == 0 || strcmp(problem.code, "store.tls") == 0)) {
+		if (error)
+			*error = problem;
+		return problem.status;
+	}
+	if (answer != BUCKET_DONE)
+		return RECLOSER_OK;
 	objects->known.there = true;
 	memcpy(objects->known.token, found.token, sizeof found.token);
-	return json_parse(objects->arena, sink.bytes, sink.count, key, &json, &ignored) == RECLOSER_OK ? json : NULL;
+	if (json_parse(objects->arena, sink.bytes, sink.count, key, json, &ignored) != RECLOSER_OK)
+		*json = NULL;
+	return RECLOSER_OK;
 }
 
-void object_known_read(struct dataset *dataset)
+recloser_status object_known_read(struct dataset *dataset, recloser_error *error)
 {
 	struct objects *objects = dataset->objects;
-	json_t *json = read_known(dataset);
+	json_t *json;
+	RC_TRY(read_known(dataset, &json, error));
 	json_t *config = json_object_get(json, "dataset"), *probe = json_object_get(json, "probe");
 	objects->known.records = member_or_new(objects->arena, json, "records");
 	objects->known.runs = member_or_new(objects->arena, json, "runs");
@@ -52,6 +63,7 @@ void object_known_read(struct dataset *dataset)
 	json_t *record;
 	json_object_foreach(objects->known.records, partition, record) objects->known.count +=
 		(uint64_t)json_get_int(record, "seq", 0);
+	return RECLOSER_OK;
 }
 
 /* ---- files of the control directory ---- */

@@ -21,6 +21,8 @@ static const char *element(struct arena *arena, const struct http_answer *answer
 	return copy;
 }
 
+enum { MOST_SKEW = 14 * 60 }; /* seconds; stores allow a quarter of an hour */
+
 struct known {
 	const char *code, *sentence, *hint;
 };
@@ -47,10 +49,16 @@ static const struct known known_codes[] = {
 	 "use shorter partition values or a shorter prefix"},
 };
 
-static enum bucket_answer skewed(const struct http_answer *answer, const char *where, recloser_error *error)
+/* Seconds that this machine's clock is ahead of the store's; 0 where it does not tell. */
+static long ahead_of(const struct http_answer *answer)
 {
 	time_t theirs = curl_getdate(answer->date, NULL);
-	long seconds = theirs > 0 ? (long)(clock_now_us() / 1000000 - (int64_t)theirs) : 0;
+	return theirs > 0 ? (long)(clock_now_us() / 1000000 - (int64_t)theirs) : 0;
+}
+
+static enum bucket_answer skewed(const struct http_answer *answer, const char *where, recloser_error *error)
+{
+	long seconds = ahead_of(answer);
 	if (seconds)
 		error_set(error, RECLOSER_IO, "store.clock", "the clock of this machine is %ld minutes %s the store's",
 				  labs(seconds) / 60, seconds > 0 ? "ahead of" : "behind");
@@ -65,7 +73,8 @@ static enum bucket_answer refused(struct arena *arena, const struct http_answer 
 								  const char *where, recloser_error *error)
 {
 	const char *message = element(arena, answer, "=Error.Message");
-	if (strcmp(code, "RequestTimeTooSkewed") == 0)
+	/* Azure says of a late request what it says of a wrong key. */
+	if (strcmp(code, "RequestTimeTooSkewed") == 0 || (answer->status == 403 && labs(ahead_of(answer)) > MOST_SKEW))
 		return skewed(answer, where, error);
 	for (size_t i = 0; i < sizeof known_codes / sizeof *known_codes; i++)
 		if (strcmp(code, known_codes[i].code) == 0) {

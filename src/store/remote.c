@@ -61,7 +61,11 @@ static enum bucket_answer get(struct bucket *bucket, const char *url, const char
 	enum bucket_answer out = http_send(web->http, arena, &request, &answer, error);
 	if (out == BUCKET_DONE && answer.status == 404)
 		out = BUCKET_ABSENT;
-	else if (out == BUCKET_DONE && answer.status != 200)
+	else if (out == BUCKET_DONE && (answer.status == 401 || answer.status == 403)) {
+		error_set(error, RECLOSER_IO, "io.open", "the server refuses to hand this file out (%d)", answer.status);
+		error_where(error, "%s", url);
+		out = BUCKET_FAILED;
+	} else if (out == BUCKET_DONE && answer.status != 200)
 		out = http_meaning(arena, &answer, "hand out a file", url, false, error);
 	if (out == BUCKET_DONE) {
 		memset(found, 0, sizeof *found);

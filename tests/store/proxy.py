@@ -13,7 +13,10 @@ import socket
 import threading
 import time
 
-PASS, ERROR_500, BUSY_503, DROP_BEFORE, DROP_AFTER, TRUNCATE, SLOW, STALE = range(8)
+PASS, ERROR_500, BUSY_503, DROP_BEFORE, DROP_AFTER, TRUNCATE, SLOW, STALE, ACCESS_DENIED = range(9)
+
+REFUSALS = {ERROR_500: (b"500 Internal Server Error", b"InternalError"), BUSY_503: (b"503 Slow Down", b"SlowDown"),
+            ACCESS_DENIED: (b"403 Forbidden", b"AccessDenied")}
 
 
 class Request:
@@ -104,9 +107,8 @@ class Proxy:
             request = Request(len(self.requests) + 1, head, body)
             self.requests.append(request)
             action = self.act(request)
-        if action in (ERROR_500, BUSY_503):
-            code = b"500 Internal Server Error" if action == ERROR_500 else b"503 Slow Down"
-            word = b"InternalError" if action == ERROR_500 else b"SlowDown"
+        if action in REFUSALS:
+            code, word = REFUSALS[action]
             text = b"" if request.method == "HEAD" else b"<Error><Code>" + word + b"</Code></Error>"
             client.sendall(b"HTTP/1.1 " + code + b"\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
             return True

@@ -172,6 +172,11 @@ class Azure(Case):
         wrong = re.sub("AccountKey=[^;]*", "AccountKey=" + base64.b64encode(b"x" * 64).decode(), self.environment["AZURE_STORAGE_CONNECTION_STRING"])
         done = self.recloser("load", self.spec_path, self.write("v2.csv", csv(2)), code=6, env={"AZURE_STORAGE_CONNECTION_STRING": wrong})
         self.assertIn("account key is wrong", done.err)
+        late = b"HTTP/1.1 403 Forbidden\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\nx-ms-error-code: AuthenticationFailed\r\nContent-Length: 0\r\n\r\n"
+        self.proxy.reset(lambda request: lambda head, body: (late, b""))
+        done = self.recloser("load", self.spec_path, self.dir / "v2.csv", code=6, env=self.environment)
+        self.assertIn("clock of this machine is", done.err)
+        self.proxy.reset()
         spec = self.spec(SPEC.format(root="az://no-such-lake/x"), "other.yaml")
         done = self.recloser("load", spec, self.dir / "v2.csv", code=6, env=self.environment)
         self.assertIn("no such container", done.err)

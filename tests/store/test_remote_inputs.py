@@ -16,6 +16,9 @@ class Web(http.server.BaseHTTPRequestHandler):
             self.send_header("Location", "/" + self.path[len("/moved/"):])
             self.end_headers()
             return
+        if self.path == "/refused.csv":
+            self.send_error(403)
+            return
         body = self.files.get(self.path.split("?")[0])
         self.send_response(200 if body else 404)
         self.send_header("Content-Length", str(len(body or b"")))
@@ -55,6 +58,9 @@ class Inputs(Lake):
         self.assertEqual(self.call_json("load", self.spec_path, f"/vsicurl/{base}/july.csv")["outcome"], "unchanged")
         done = self.call("load", self.spec_path, f"{base}/none.csv", code=6)
         self.assertIn("there is no such object", done.err)
+        done = self.call("load", self.spec_path, f"{base}/refused.csv", code=6)
+        self.assertIn("refuses to hand this file out (403)", done.err)
+        self.assertNotIn("key", done.err)
         on_disk = self.spec(SPEC.format(root="lake"), "disk.yaml")
         self.assertEqual(self.call_json("load", on_disk, f"{base}/july.csv")["outcome"], "loaded")
 

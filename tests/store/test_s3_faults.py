@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from lake import FULL, Lake, main
-from proxy import BUSY_503, DROP_AFTER, DROP_BEFORE, ERROR_500, PASS, SLOW, STALE, TRUNCATE
+from proxy import ACCESS_DENIED, BUSY_503, DROP_AFTER, DROP_BEFORE, ERROR_500, PASS, SLOW, STALE, TRUNCATE
 from support import PROGRAM
 
 NAMES = {ERROR_500: "500", BUSY_503: "503", DROP_BEFORE: "dropped before the server saw it", DROP_AFTER: "dropped after the server acted",
@@ -181,6 +181,18 @@ class Faults(Lake):
         self.assertFalse([r for r in self.proxy.requests if r.live_put and r.header("if-match") == ""])
         self.proxy.reset()
         self.load(2)
+        self.assert_whole()
+
+    def test_live_put_is_refused(self):
+        """Plainly: nothing was changed, and nothing is unclear."""
+        self.load(1)
+        before = self.objects("queue")
+        self.proxy.reset(lambda request: ACCESS_DENIED if request.live_put else PASS)
+        done = self.call("load", self.spec_path, self.delivery(2), code=6)
+        self.assertIn("the store does not allow this", done.err)
+        self.assertEqual(self.objects("queue"), before)
+        self.proxy.reset()
+        self.assertEqual(self.load(2)["partitions"][0]["seq"], 2)
         self.assert_whole()
 
     def test_pauses_are_as_long_as_told(self):

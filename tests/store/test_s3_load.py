@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import time
 
 from lake import Lake, main
 from servers import KEY
@@ -257,6 +258,13 @@ class Refusals(Lake):
 
     def test_no_network(self):
         self.refused(["can't be reached", "127.0.0.1:1"], {"AWS_S3_ENDPOINT": "127.0.0.1:1", "GDAL_HTTP_MAX_RETRY": "1"})
+
+    def test_no_network_is_found_out_once(self):
+        self.load(1)
+        begin = time.monotonic()
+        env = {"AWS_S3_ENDPOINT": "127.0.0.1:1", "GDAL_HTTP_MAX_RETRY": "2", "GDAL_HTTP_RETRY_DELAY": "0.5"}
+        self.call("load", self.spec_path, self.delivery(2), code=6, env=env)
+        self.assertLess(time.monotonic() - begin, 1.25 * (0.5 + 1) + 1)  # two pauses, not four
 
     def test_clock(self):
         self.refused(["clock of this machine is", "behind"], {"RECLOSER_TEST_NOW": "2020-01-01T00:00:00Z"})
