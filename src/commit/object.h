@@ -6,6 +6,8 @@
 #include "commit/protocol.h"
 #include "store/bucket.h"
 
+enum { OBJECT_SENDS = 3 }; /* of a put on a condition that is not answered */
+
 /* What this process knows of one partition. It may be old by the next line: what is decided is decided by conditions. */
 struct object_part {
 	const char *partition;
@@ -27,6 +29,7 @@ struct object_plan { /* runs/<run>.json as it was read: a plan, one's own includ
 	const char *run;
 	json_t *json;
 	bool own;
+	char token[BUCKET_TOKEN]; /* of one's own as it was put; "": not yet */
 	struct object_plan *next;
 };
 
@@ -80,6 +83,8 @@ recloser_status object_read_json(struct dataset *dataset, struct arena *arena, c
 								 recloser_error *error) RC_CHECKED; /* NULL when there is none */
 recloser_status object_write_json(struct dataset *dataset, struct arena *arena, const char *key, const json_t *json,
 								  recloser_error *error) RC_CHECKED;
+recloser_status object_write_config(struct dataset *dataset, struct arena *arena, json_t *config,
+									recloser_error *error) RC_CHECKED;
 recloser_status object_scratch(struct dataset *dataset, const char **directory, recloser_error *error) RC_CHECKED;
 recloser_status object_scratch_file(struct dataset *dataset, const char **path, recloser_error *error) RC_CHECKED;
 recloser_status object_control_write(struct dataset *dataset, struct arena *arena, const char *relative, const void *bytes,
@@ -163,6 +168,9 @@ recloser_status object_live_state(struct dataset *dataset, struct arena *arena, 
 
 /* ---- plans and settling (object_plan.c, object_settle.c) ---- */
 
+const char *object_run_key(const struct dataset *dataset, struct arena *arena, const char *run);
+recloser_status object_plan_put(struct dataset *dataset, struct arena *arena, struct object_plan *plan,
+								recloser_error *error) RC_CHECKED;
 /* Those that may tell who put what part->file is a copy of. */
 recloser_status object_plans_read(struct dataset *dataset, const struct object_part *part, recloser_error *error) RC_CHECKED;
 /* Does a report among them say that version `seq` was of these bytes? */

@@ -31,7 +31,7 @@
 #include "base/clock.h"
 #include "commit/object.h"
 
-enum { ATTEMPTS = 3, SENDS = 3 };
+enum { ATTEMPTS = 3 };
 
 /* One partition on its way. */
 struct going {
@@ -58,45 +58,9 @@ struct committing {
 	struct going *at;
 	size_t count;
 	struct object_plan *plan;
-	bool put_any; /* at least one PUT of a live object was sent */
+	struct strings needless; /* archived copies of PUTs that were refused */
+	bool put_any;            /* at least one PUT of a live object was sent */
 };
-
-/* ---- dataset.json ---- */
-
-static recloser_status write_config(struct committing *c, recloser_error *error)
-{
-	struct dataset *dataset = c->dataset;
-	struct bucket *bucket = dataset->bucket;
-	recloser_error problem;
-	struct bucket_body body;
-	json_t *there = NULL;
-	enum bucket_answer answer = BUCKET_UNKNOWN;
-	if (!c->options->config)
-		return RECLOSER_OK;
-	dataset->objects->known.config = c->options->config;
-	const char *text = json_text(c->arena, c->options->config);
-	const char *path = path_control(dataset, c->arena, "dataset.json"), *key = object_key(dataset, path);
-	bucket_body_bytes(&body, text, strlen(text));
-	for (int sent = 0; sent < SENDS; sent++) {
-		error_clear(&problem);
-		answer = bucket->ops->put(bucket, key, &body, BUCKET_IF_ABSENT, NULL, NULL, &problem);
-		if (answer == BUCKET_DONE)
-			return RECLOSER_OK;
-		RC_TRY(object_read_json(dataset, c->arena, key, &there, error)); /* whatever was answered */
-		if (there || answer != BUCKET_UNKNOWN)
-			break;
-	}
-	if (there && json_equal(there, c->options->config))
-		return RECLOSER_OK;
-	if (!there) {
-		if (error && error->status == RECLOSER_OK)
-			*error = problem;
-		return object_failed(dataset, answer, "write", key, error);
-	}
-	error_set(error, RECLOSER_CONFLICT, "commit.config", "another first load has defined this dataset differently");
-	error_where(error, "%s", path);
-	return error_hint(error, "compare the specs of the two loads, then run again");
-}
 
 /* ---- steps 2 and 3 ---- */
 
@@ -161,7 +125,7 @@ static recloser_status check_copy(struct committing *c, struct going *going, con
 static recloser_status archive_base(struct committing *c, struct going *going, bool *again, recloser_error *error)
 {
 	struct bucket *bucket = c->dataset->bucket;
-	struct bucket_found found;
+	struct bucket_found found = {{0}, 0, 0};
 	bool right;
 	*again = false;
 	going->archive = NULL;
@@ -177,6 +141,8 @@ static recloser_status archive_base(struct committing *c, struct going *going, b
 		return RECLOSER_OK;
 	if (answer != BUCKET_DONE)
 		return object_failed(c->dataset, answer, "archive", live, error);
+	name = bucket_copy_name(c->arena, name, found.turn);
+	key = bucket_copy_name(c->arena, key, found.turn);
 	RC_TRY(check_copy(c, going, key, &found, &right, error));
 	*again = !right;
 	going->archive = right ? name : NULL;
@@ -282,12 +248,6 @@ static recloser_status prepare(struct committing *c, struct going *going, bool a
 
 /* ---- step 4 ---- */
 
-static const char *run_key(const struct committing *c)
-{
-	return object_key(c->dataset,
-					  path_control(c->dataset, c->arena, arena_printf(c->arena, "runs/%s.json", c->staging->run)));
-}
-
 static recloser_status announce(struct committing *c, recloser_error *error)
 {
 	struct objects *objects = c->dataset->objects;
@@ -306,7 +266,7 @@ static recloser_status announce(struct committing *c, recloser_error *error)
 		objects->plans = c->plan;
 	}
 	c->plan->json = json;
-	return object_write_json(c->dataset, c->arena, run_key(c), json, error);
+	return object_plan_put(c->dataset, c->arena, c->plan, error);
 }
 
 /* ---- steps 5 and 6 ---- */
@@ -385,7 +345,7 @@ static recloser_status put_live(struct committing *c, struct going *going, reclo
 	enum bucket_when when = going->base_there ? BUCKET_IF_MATCH : BUCKET_IF_ABSENT;
 	for (;;) {
 		recloser_error problem = {0};
-		struct bucket_found found = {{0}, 0};
+		struct bucket_found found = {{0}, 0, 0};
 		bool put_before = c->put_any;
 		uint64_t retries = bucket->counts->retries;
 		c->put_any = true;
@@ -410,19 +370,32 @@ static recloser_status put_live(struct committing *c, struct going *going, reclo
 					 part->number == (going->base ? going->base->seq : 0);
 		if (going->done || answer == BUCKET_LOST || !still)
 			return RECLOSER_OK;
-		if (going->sent == SENDS)
+		if (going->sent == OBJECT_SENDS)
 			return unclear(c, going, &problem, error);
 	}
 }
 
 /* A plain refusal of the only PUT: what was copied for it is needed by nobody. */
-static void drop_archive(struct committing *c, const struct going *going)
+static void give_up_archive(struct committing *c, const struct going *going)
 {
-	recloser_error ignored = {0};
-	struct bucket *bucket = c->dataset->bucket;
 	if (going->archive && going->sent == 1 && !going->doubtful)
-		(void)bucket->ops->remove(bucket, object_key(c->dataset, path_control(c->dataset, c->arena, going->archive)),
-								  &ignored);
+		strings_add(c->arena, &c->needless, going->archive);
+}
+
+/* At the end, when nothing is copied to these names any more: a DELETE may act late as well. */
+static void drop_archives(struct committing *c)
+{
+	struct bucket *bucket = c->dataset->bucket;
+	for (size_t i = 0; i < c->needless.count; i++) {
+		recloser_error ignored = {0};
+		bool used = false;
+		for (size_t k = 0; k < c->count && !used; k++)
+			used =
+				c->at[k].archive && (c->at[k].done || c->at[k].doubtful) && strcmp(c->at[k].archive, c->needless.at[i]) == 0;
+		if (!used)
+			(void)bucket->ops->remove(bucket, object_key(c->dataset, path_control(c->dataset, c->arena, c->needless.at[i])),
+									  &ignored);
+	}
 }
 
 static enum entry_outcome outcome_of(const struct going *going)
@@ -458,7 +431,7 @@ static recloser_status attempt(struct committing *c, bool again, size_t *left, r
 		RC_TRY(put_live(c, going, error));
 		if (going->done)
 			continue;
-		drop_archive(c, going);
+		give_up_archive(c, going);
 		if (!going->doubtful) {
 			going->sent = 0;
 			going->planned = NULL;
@@ -481,7 +454,8 @@ static recloser_status conflict(const struct committing *c, recloser_error *erro
 static recloser_status run(struct committing *c, recloser_error *error)
 {
 	size_t left = 0;
-	RC_TRY(write_config(c, error));
+	if (c->options->config)
+		RC_TRY(object_write_config(c->dataset, c->arena, c->options->config, error));
 	for (size_t i = 0; i < c->count; i++)
 		RC_TRY(check_staged(c, &c->at[i], error));
 	for (int i = 0; i < ATTEMPTS && (i == 0 || left); i++)
@@ -498,7 +472,7 @@ static void finish_plan(struct committing *c, bool reported)
 		if (c->at[i].planned && !c->at[i].done)
 			return;
 	if (c->plan && !reported)
-		(void)bucket->ops->remove(bucket, run_key(c), &ignored);
+		(void)bucket->ops->remove(bucket, object_run_key(c->dataset, c->arena, c->staging->run), &ignored);
 }
 
 recloser_status object_commit_run(struct staging *staging, struct arena *arena, struct entry *entries, size_t count,
@@ -533,6 +507,7 @@ recloser_status object_commit_run(struct staging *staging, struct arena *arena, 
 		error_hint(error,
 				   any ? "some partitions are live, others are not: run the same load again" : "run the same load again");
 	}
+	drop_archives(&c);
 	if (status == RECLOSER_OK || status == RECLOSER_CONFLICT)
 		finish_plan(&c, status == RECLOSER_OK && options->reported);
 	object_staging_abandon(staging);

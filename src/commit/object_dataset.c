@@ -151,6 +151,39 @@ recloser_status object_file_look(struct dataset *dataset, const char *path, stru
 	return RECLOSER_OK;
 }
 
+/* By the first load; another one may be writing it as well. */
+recloser_status object_write_config(struct dataset *dataset, struct arena *arena, json_t *config, recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	recloser_error problem;
+	struct bucket_body body;
+	json_t *there = NULL;
+	enum bucket_answer answer = BUCKET_UNKNOWN;
+	dataset->objects->known.config = config;
+	const char *text = json_text(arena, config);
+	const char *path = path_control(dataset, arena, "dataset.json"), *key = object_key(dataset, path);
+	bucket_body_bytes(&body, text, strlen(text));
+	for (int sent = 0; sent < OBJECT_SENDS; sent++) {
+		error_clear(&problem);
+		answer = bucket->ops->put(bucket, key, &body, BUCKET_IF_ABSENT, NULL, NULL, &problem);
+		if (answer == BUCKET_DONE)
+			return RECLOSER_OK;
+		RC_TRY(object_read_json(dataset, arena, key, &there, error)); /* whatever was answered */
+		if (there || answer != BUCKET_UNKNOWN)
+			break;
+	}
+	if (there && json_equal(there, config))
+		return RECLOSER_OK;
+	if (!there) {
+		if (error && error->status == RECLOSER_OK)
+			*error = problem;
+		return object_failed(dataset, answer, "write", key, error);
+	}
+	error_set(error, RECLOSER_CONFLICT, "commit.config", "another first load has defined this dataset differently");
+	error_where(error, "%s", path);
+	return error_hint(error, "compare the specs of the two loads, then run again");
+}
+
 recloser_status dataset_open_bucket(struct arena *arena, struct fs *local, struct bucket *bucket,
 									const struct dataset_options *options, const char *root, const char *name,
 									struct dataset **out, recloser_error *error)

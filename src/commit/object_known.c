@@ -139,7 +139,7 @@ void object_known_write(struct dataset *dataset, struct arena *arena)
 	struct objects *objects = dataset->objects;
 	struct bucket *bucket = dataset->bucket;
 	recloser_error ignored = {0};
-	struct bucket_found found = {{0}, 0};
+	struct bucket_found found = {{0}, 0, 0};
 	struct bucket_body body;
 	if (!objects->known.changed)
 		return;

@@ -321,12 +321,15 @@ recloser_status object_version_file(struct dataset *dataset, struct arena *arena
 		return RECLOSER_OK;
 	}
 	what.prefix = object_key(dataset, path_control(dataset, arena, object_archive_name(arena, record, "")));
-	enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
-	if (answer != BUCKET_DONE)
-		return object_failed(dataset, answer, "list", what.prefix, error);
 	struct search search = {0}, elsewhere = {0};
-	for (size_t i = 0; i < page.count && !search.path; i++)
-		RC_TRY(fetch(dataset, page.at[i].key, record->sha256, &search, error));
+	do {
+		enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
+		if (answer != BUCKET_DONE)
+			return object_failed(dataset, answer, "list", what.prefix, error);
+		for (size_t i = 0; i < page.count && !search.path; i++)
+			RC_TRY(fetch(dataset, page.at[i].key, record->sha256, &search, error));
+		what.next = page.next;
+	} while (what.next && !search.path);
 	if (!search.path) { /* a PUT that came late replaced equal bytes, and was archived for an earlier version */
 		struct record *next;
 		RC_TRY(object_ledger_read(dataset, arena, record->partition, record->seq + 1, &next, error));
@@ -357,12 +360,15 @@ recloser_status object_version_place(struct dataset *dataset, struct arena *aren
 	enum live_state live;
 	bool there = false;
 	*out = NULL;
-	enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
-	if (answer != BUCKET_DONE)
-		return object_failed(dataset, answer, "list", what.prefix, error);
-	for (size_t i = 0; i < page.count && !*out; i++)
-		if (page.at[i].bytes == record->bytes)
-			*out = arena_printf(arena, "%s/%s", dataset->root, page.at[i].key);
+	do {
+		enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
+		if (answer != BUCKET_DONE)
+			return object_failed(dataset, answer, "list", what.prefix, error);
+		for (size_t i = 0; i < page.count && !*out; i++)
+			if (page.at[i].bytes == record->bytes)
+				*out = arena_printf(arena, "%s/%s", dataset->root, page.at[i].key);
+		what.next = page.next;
+	} while (what.next && !*out);
 	if (*out)
 		return RECLOSER_OK;
 	RC_TRY(object_ledger_read(dataset, arena, record->partition, record->seq + 1, &next, error));

@@ -51,7 +51,7 @@ static recloser_status read_run(struct dataset *dataset, const char *run, bool *
 	if (find_run(objects, run))
 		return RECLOSER_OK;
 	if (!json) {
-		const char *key = object_key(dataset, path_control(dataset, objects->arena, relative));
+		const char *key = object_run_key(dataset, objects->arena, run);
 		*asked = true;
 		recloser_status status = object_read_json(dataset, objects->arena, key, &json, &unreadable);
 		if (status != RECLOSER_OK && strcmp(unreadable.code, "json.malformed") != 0) {
@@ -68,7 +68,55 @@ static recloser_status read_run(struct dataset *dataset, const char *run, bool *
 	return RECLOSER_OK;
 }
 
+/* ---- one's own ---- */
+
+const char *object_run_key(const struct dataset *dataset, struct arena *arena, const char *run)
+{
+	return object_key(dataset, path_control(dataset, arena, arena_printf(arena, "runs/%s.json", run)));
+}
+
+/* On a condition, so that one of its requests that acts late does not take the place of the run's report. Nobody else writes
+ * under this name. */
+recloser_status object_plan_put(struct dataset *dataset, struct arena *arena, struct object_plan *plan,
+								recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	const char *key = object_run_key(dataset, arena, plan->run), *text = json_text(arena, plan->json);
+	enum bucket_when when = *plan->token ? BUCKET_IF_MATCH : BUCKET_IF_ABSENT;
+	enum bucket_answer answer = BUCKET_UNKNOWN;
+	recloser_error problem;
+	struct bucket_body body;
+	struct bucket_found found = {{0}, 0, 0};
+	bucket_body_bytes(&body, text, strlen(text));
+	for (int sent = 0; sent < OBJECT_SENDS && answer != BUCKET_DONE; sent++) {
+		struct bucket_sink sink = {.arena = arena};
+		error_clear(&problem);
+		answer = bucket->ops->put(bucket, key, &body, when, plan->token, &found, &problem);
+		if (answer == BUCKET_FAILED)
+			break;
+		if (answer == BUCKET_DONE && *found.token)
+			continue;
+		enum bucket_answer look = bucket->ops->get(bucket, key, NULL, &sink, &found, error); /* whatever was answered */
+		if (look != BUCKET_DONE && look != BUCKET_ABSENT)
+			return object_failed(dataset, look, "read", key, error);
+		if (look == BUCKET_DONE && strcmp(sink.sha256, body.sha256) == 0)
+			answer = BUCKET_DONE;
+	}
+	memcpy(plan->token, found.token, sizeof plan->token);
+	if (answer == BUCKET_DONE)
+		return RECLOSER_OK;
+	if (error && error->status == RECLOSER_OK)
+		*error = problem;
+	return object_failed(dataset, answer, "write", key, error);
+}
+
 /* ---- those who have archived the newest version ---- */
+
+/* "RUN", or "RUN.1" of a copy that was sent again. */
+static const char *run_of(struct arena *arena, const char *ending)
+{
+	return arena_strndup(arena, ending, strcspn(ending, "./"));
+}
 
 static recloser_status read_replacers(struct dataset *dataset, const struct record *base, recloser_error *error)
 {
@@ -85,7 +133,7 @@ static recloser_status read_replacers(struct dataset *dataset, const struct reco
 		if (answer != BUCKET_DONE)
 			status = object_failed(dataset, answer, "list", prefix, error);
 		for (size_t i = 0; status == RECLOSER_OK && answer == BUCKET_DONE && i < page.count; i++)
-			status = read_run(dataset, page.at[i].key + strlen(prefix), &asked, error);
+			status = read_run(dataset, run_of(arena, page.at[i].key + strlen(prefix)), &asked, error);
 	} while (status == RECLOSER_OK && what.next);
 	arena_free(arena);
 	return status;

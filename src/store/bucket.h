@@ -51,6 +51,7 @@ enum bucket_when { BUCKET_ALWAYS, BUCKET_IF_ABSENT, BUCKET_IF_MATCH };
 struct bucket_found {
 	char token[BUCKET_TOKEN];
 	uint64_t bytes;
+	unsigned turn; /* of a copy that was sent again: it is at bucket_copy_name(to, turn) */
 };
 
 /* Where a get leaves what it got: in memory when `file` is NULL, else in that file, which is made or replaced. */
@@ -93,7 +94,8 @@ struct bucket_ops {
 	/* Sorted by key. Never BUCKET_ABSENT: nothing there is an empty page. */
 	enum bucket_answer (*list)(struct bucket *, struct arena *arena, const struct bucket_listing *what,
 							   struct bucket_page *out, recloser_error *error);
-	/* NULL where the store has no copy of its own. `token` is the source's; not all servers look at it, so look at found. */
+	/* NULL where the store has no copy of its own. `token` is the source's; not all servers look at it, so look at found.
+	 * Each one that is sent again goes to another name, since the one before may act later, on what is there then. */
 	enum bucket_answer (*copy)(struct bucket *, const char *from, const char *token, const char *to,
 							   struct bucket_found *found, recloser_error *error);
 	/* BUCKET_DONE also when it was not there. */
@@ -126,6 +128,7 @@ struct bucket_retry_options {
 	double first_pause; /* seconds, doubled each time; 0: 0.3, or GDAL_HTTP_RETRY_DELAY */
 };
 struct bucket *bucket_retry(struct arena *arena, struct bucket *inner, const struct bucket_retry_options *options);
+const char *bucket_copy_name(struct arena *arena, const char *to, unsigned turn); /* "to" or "to.1", "to.2" ... */
 
 /* ---- what a store does and does not honour, by trial ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Repeating what stores ask to repeat. Reading, listing, copying to a name of one's own, removing and unconditional puts
- * may be sent again whatever happened to the first. A conditional put may not, once the server may have acted on it: the
+ * Repeating what stores ask to repeat. Reading, listing, removing and unconditional puts may be sent again whatever happened
+ * to the first, and a copy to another name. A conditional put may not, once the server may have acted on it: the
  * second would be refused because of the first. */
 #include <cpl_conv.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@ static const double LONGEST_PAUSE = 8;
 
 struct retry {
 	struct bucket *inner;
+	struct arena *arena;
 	struct bucket_retry_options options;
 };
 
@@ -135,7 +136,24 @@ static enum bucket_answer copy(struct bucket *bucket, const char *from, const ch
 							   struct bucket_found *found, recloser_error *error)
 {
 	struct bucket *inner = retry_of(bucket)->inner;
-	REPEATED(inner->ops->copy(inner, from, token, to, found, &last));
+	recloser_error last;
+	enum bucket_answer answer;
+	int tried = 0;
+	unsigned turn;
+	do {
+		struct arena *arena = arena_new(retry_of(bucket)->arena);
+		turn = (unsigned)tried;
+		error_clear(&last);
+		answer = inner->ops->copy(inner, from, token, bucket_copy_name(arena, to, turn), found, &last);
+		arena_free(arena);
+	} while (try_again(bucket, answer, &tried));
+	found->turn = turn;
+	return end(bucket, answer, tried, &last, error);
+}
+
+const char *bucket_copy_name(struct arena *arena, const char *to, unsigned turn)
+{
+	return turn ? arena_printf(arena, "%s.%u", to, turn) : to;
 }
 
 static enum bucket_answer remove_object(struct bucket *bucket, const char *key, recloser_error *error)
@@ -158,6 +176,7 @@ struct bucket *bucket_retry(struct arena *arena, struct bucket *inner, const str
 	const char *most = http_setting("GDAL_HTTP_MAX_RETRY"), *delay = http_setting("GDAL_HTTP_RETRY_DELAY");
 	long retries = most ? strtol(most, NULL, 10) : 5;
 	retry->inner = inner;
+	retry->arena = arena;
 	if (options)
 		retry->options = *options;
 	if (retry->options.tries <= 0)

@@ -109,7 +109,7 @@ recloser_status remote_fetch(struct arena *arena, const char *path, const char *
 							 recloser_error *error)
 {
 	struct bucket *bucket = NULL;
-	struct bucket_found found = {{0}, 0};
+	struct bucket_found found = {{0}, 0, 0};
 	struct bucket_sink sink = {.arena = arena, .file = file};
 	const char *key = NULL;
 	memset(out, 0, sizeof *out);

@@ -75,11 +75,20 @@ static bool holds(const struct memory_store *store, const char *key, enum bucket
 	return when == BUCKET_IF_ABSENT ? !object : object && strcmp(object->token, token) == 0;
 }
 
+static void copy_late(struct memory_store *store, const struct memory_put *put)
+{
+	const struct memory_object *object = memory_find(store, put->from);
+	if (object && (store->blind_copies || strcmp(object->token, put->token) == 0))
+		write_object(store, put->key, object->bytes, object->count);
+}
+
 void memory_act_late(struct memory_store *store)
 {
 	for (size_t i = 0; i < store->late_count; i++) {
 		const struct memory_put *put = &store->late[i];
-		if (holds(store, put->key, put->when, put->token))
+		if (put->from)
+			copy_late(store, put);
+		else if (holds(store, put->key, put->when, put->token))
 			write_object(store, put->key, put->bytes, put->count);
 	}
 	store->late_count = 0;
@@ -137,9 +146,11 @@ static enum bucket_answer put_locked(struct memory_store *store, enum memory_fau
 	if (!store->no_checksums && strcmp(real.sha256, body->sha256) != 0)
 		return say(BUCKET_FAILED, "400 BadDigest", error);
 	if (fault == FAULT_LATE) {
-		store->late[store->late_count++] =
-			(struct memory_put){arena_strdup(store->arena, key), bytes, token ? arena_strdup(store->arena, token) : NULL,
-								(size_t)body->count, when};
+		store->late[store->late_count++] = (struct memory_put){.key = arena_strdup(store->arena, key),
+															   .bytes = bytes,
+															   .token = token ? arena_strdup(store->arena, token) : NULL,
+															   .count = (size_t)body->count,
+															   .when = when};
 		return say(BUCKET_UNKNOWN, "no answer", error);
 	}
 	if (!holds(store, key, when, token))
@@ -256,7 +267,13 @@ static enum bucket_answer copy(struct bucket *bucket, const char *from, const ch
 	const struct memory_object *object = memory_find(store, from);
 	if (!object)
 		return BUCKET_ABSENT;
-	if (token && !store->no_conditions && strcmp(token, object->token) != 0)
+	if (fault == FAULT_LATE) {
+		store->late[store->late_count++] = (struct memory_put){.key = arena_strdup(store->arena, to),
+															   .from = arena_strdup(store->arena, from),
+															   .token = token ? arena_strdup(store->arena, token) : ""};
+		return say(BUCKET_UNKNOWN, "no answer", error);
+	}
+	if (token && !store->no_conditions && !store->blind_copies && strcmp(token, object->token) != 0)
 		return BUCKET_LOST;
 	write_object(store, to, object->bytes, object->count);
 	if (fault != FAULT_NONE)

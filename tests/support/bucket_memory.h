@@ -14,8 +14,8 @@ struct memory_object {
 	bool there;
 };
 
-struct memory_put { /* sent, and not acted upon yet */
-	const char *key, *bytes, *token;
+struct memory_put {                         /* sent, and not acted upon yet */
+	const char *key, *bytes, *token, *from; /* `from`: a copy */
 	size_t count;
 	enum bucket_when when;
 };
@@ -31,6 +31,7 @@ struct memory_store {
 	unsigned list_lag; /* listings do not show the last so many records */
 	size_t page;       /* listings come in pages of so many, and an empty one after them; 0: in one */
 	bool no_conditions, no_checksums, no_copy, other_copy_tokens;
+	bool blind_copies; /* the condition of a copy is not looked at */
 };
 struct memory_store *memory_store(struct arena *arena);
 const struct memory_object *memory_find(const struct memory_store *store, const char *key); /* NULL: not there */
@@ -41,7 +42,7 @@ enum memory_fault {
 	FAULT_NONE,
 	FAULT_LOSE_ANSWER, /* acts, no answer */
 	FAULT_DROP,        /* does not act, no answer */
-	FAULT_LATE,        /* no answer; a put acts when memory_act_late is called, anything else does not */
+	FAULT_LATE,        /* no answer; a put or a copy acts when memory_act_late is called, anything else does not */
 	FAULT_BUSY         /* 503 */
 };
 struct memory_faults {

@@ -449,6 +449,7 @@ static void fault_everywhere(enum memory_fault kind)
 	for (unsigned n = 1;; n++) {
 		struct arena *arena = arena_new(NULL);
 		struct memory_store *store = STORE(arena, "one");
+		store->blind_copies = true;
 		struct memory_faults faults = {.at = n, .kind = kind};
 		struct loaded done = load(store, "two", &faults);
 		if (done.status != RECLOSER_OK)
@@ -456,6 +457,9 @@ static void fault_everywhere(enum memory_fault kind)
 		assert_live(store, "two");
 		check(store, arena_printf(arena, "fault %d at request %u", (int)kind, n));
 		memory_act_late(store);
+		if (open_plans(store))
+			fail_msg("fault %d at request %u: a plan took the place of its report", (int)kind, n);
+		check(store, arena_printf(arena, "late, request %u", n));
 		must_load(store, "three");
 		check(store, arena_printf(arena, "late, then the next load; request %u", n));
 		unsigned sent = done.requests;
