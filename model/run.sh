@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Check the models, and that each step is needed: with it every state is good, without it some state is not.
-#   model/run.sh          all checks, one to two minutes
+#   model/run.sh          all checks, two to three minutes
 #   model/run.sh trace MODEL FLAGS...   the shortest story of a violation, step by step
 # Exits 77 where there is no spin or no compiler.
 set -u
@@ -65,5 +65,19 @@ check holds power
 check holds power -DNO_JOURNAL
 for step in NO_SYNC1 NO_SYNC2 NO_SYNC2_AGAIN NO_SYNC3 NO_REARCHIVE EARLY_DROP; do
 	check breaks power -D$step
+done
+
+check holds store
+check holds store -DKNOWN
+check holds store -DLATE_REQUESTS -DDEATHS=0
+check holds store -DAGAIN -DKNOWN -DDEATHS=0
+for step in NO_SETTLE NO_ARCHIVE NO_CONDITION NO_EXCL_RECORD EARLY_DELETE; do
+	check breaks store -D$step
+done
+for step in NO_INFER NO_FALLBACK; do
+	check breaks store -DAGAIN -DKNOWN -D$step
+done
+for step in ONE_NAME PLAN_ALWAYS; do
+	check breaks store -DLATE_REQUESTS -DDEATHS=0 -D$step
 done
 exit $failed

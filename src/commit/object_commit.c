@@ -44,7 +44,7 @@ struct going {
 	bool presumed;       /* "no base" is what a listing said, and nobody has looked */
 	const char *archive; /* of the base, relative to control; NULL: nothing to archive */
 	json_t *planned;     /* its entry in the plan */
-	unsigned sent;
+	unsigned sent, copies;
 	bool prepared, done, doubtful; /* doubtful: a PUT may still act */
 };
 
@@ -131,7 +131,9 @@ static recloser_status archive_base(struct committing *c, struct going *going, b
 	going->archive = NULL;
 	if (!going->base_there)
 		return RECLOSER_OK;
-	const char *name = object_archive_name(c->arena, going->base, c->staging->run);
+	/* A name is used for one request only, since that may act late. */
+	const char *mark = going->copies++ ? arena_printf(c->arena, ".again%u", going->copies - 1) : "";
+	const char *name = arena_printf(c->arena, "%s%s", object_archive_name(c->arena, going->base, c->staging->run), mark);
 	const char *key = object_key(c->dataset, path_control(c->dataset, c->arena, name));
 	const char *live = object_live_key(c->dataset, c->arena, going->entry->partition);
 	enum bucket_answer answer = bucket->ops->copy ? bucket->ops->copy(bucket, live, going->base_token, key, &found, error)

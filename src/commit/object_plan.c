@@ -112,7 +112,7 @@ recloser_status object_plan_put(struct dataset *dataset, struct arena *arena, st
 
 /* ---- those who have archived the newest version ---- */
 
-/* "RUN", or "RUN.1" of a copy that was sent again. */
+/* "RUN", or "RUN.1", "RUN.again1.2" of copies that were sent again. */
 static const char *run_of(struct arena *arena, const char *ending)
 {
 	return arena_strndup(arena, ending, strcspn(ending, "./"));
