@@ -77,6 +77,7 @@ done
 for step in NO_INFER NO_FALLBACK; do
 	check breaks store -DAGAIN -DKNOWN -D$step
 done
+check breaks store -DKNOWN -DOLD_LOOK
 for step in ONE_NAME PLAN_ALWAYS; do
 	check breaks store -DLATE_REQUESTS -DDEATHS=0 -D$step
 done

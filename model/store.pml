@@ -18,6 +18,7 @@
  *   NO_FALLBACK    2: only the plans of runs that have archived the newest version are read
  *   EARLY_DELETE   7: one's own copy goes though the PUT may act still
  *   PLAN_ALWAYS    4: the plan is put without a condition
+ *   KNOWN OLD_LOOK 2: and where that tells nothing, what was live before the records were listed is taken for what is live after
  * These must hold all the same:
  *   LATE_REQUESTS  3, 4: the first writer's copy and plan get no answer, are sent again, and act at any time
  *   KNOWN          2: the newest record is any that has the bytes that are live (known.json of long ago)
@@ -158,17 +159,33 @@ birth:	skip;
 	turn = 0;
 	MAY_DIE;
 STEP_2:	skip;
-	d_step { newest_record(n); x = 0 };
-	seen = live;
 #ifdef KNOWN
 	if
-	:: !sent -> atomic { x = 1; do :: x <= n && record[x] == seen -> n = x; break :: x < n -> x++ :: x >= n -> break od; x = 0 }
+	:: !sent ->
+		seen = live;
+		atomic {
+			x = 1;
+			do
+			:: x < VERSIONS && record[x] == seen -> n = x; goto settled
+			:: x < VERSIONS -> x++
+			:: x >= VERSIONS -> break
+			od;
+			x = 0
+		};
+		MAY_DIE
 	:: true
 	fi;
+#endif
+	d_step { newest_record(n); x = 0 };
+#ifdef OLD_LOOK
+	if :: sent -> seen = live :: else fi;
+#else
+	seen = live;
 #endif
 #ifndef NO_SETTLE
 	if :: seen != record[n] -> MAY_DIE; create_record(n + 1, seen); goto STEP_2 :: else fi;
 #endif
+settled:
 	MAY_DIE;
 	if
 	:: sent -> goto look

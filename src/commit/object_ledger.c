@@ -30,6 +30,8 @@ struct object_part *object_part(struct dataset *dataset, const char *partition)
 void object_learn(struct dataset *dataset, struct object_part *part, struct record *record)
 {
 	struct objects *objects = dataset->objects;
+	if (record->seq != part->number)
+		part->looked = false; /* what was seen before is no news after it: a version is live before it has its record */
 	part->number = record->seq;
 	part->newest = record;
 	json_put(objects->arena, objects->known.records, part->partition, record->json);

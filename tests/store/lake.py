@@ -111,6 +111,15 @@ class Lake(Case):
         """Of runs that have not ended, or died."""
         return [p.stem for p in sorted((self.root / "_recloser/queue/runs").glob("*.json")) if "entries" in json.loads(p.read_text())]
 
+    def grow_ledger(self, partition, count):
+        """As if a partition of one version had so many."""
+        known = json.loads((self.root / "_recloser/queue/known.json").read_text())
+        old = json.loads((self.root / f"_recloser/queue/ledger/{partition}/00000001.json").read_text())
+        for seq in range(1, count + 1):
+            self.put(f"_recloser/queue/ledger/{partition}/{seq:08d}.json", json.dumps({**old, "seq": seq}).encode())
+        known["records"][partition]["seq"] = count
+        self.put("_recloser/queue/known.json", json.dumps(known).encode())
+
     def put(self, name, content):
         """By another program."""
         status, body = signed("PUT", self.gateway.port, f"{self.place_in}/{name}", content)

@@ -137,12 +137,7 @@ class Costs(Lake):
     def test_ledger_of_more_than_a_page(self):
         """Over a thousand records: nobody lists them; known.json tells what is live, and what is live is listed instead."""
         self.load(1, states=("AA", "AB"))
-        known = json.loads((self.root / "_recloser/queue/known.json").read_text())
-        old = json.loads((self.root / "_recloser/queue/ledger/state=AB/month=2026-07/00000001.json").read_text())
-        for seq in range(1, 1006):
-            self.put(f"_recloser/queue/ledger/state=AB/month=2026-07/{seq:08d}.json", json.dumps({**old, "seq": seq}).encode())
-        known["records"]["state=AB/month=2026-07"]["seq"] = 1005
-        self.put("_recloser/queue/known.json", json.dumps(known).encode())
+        self.grow_ledger("state=AB/month=2026-07", 1005)
         first, log = self.cost(2, ("AC",))
         self.assertEqual(first, RUN - 1 + NEW, log)  # compared with nothing, so nothing is listed
         self.proxy.reset()

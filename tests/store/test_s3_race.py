@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two writers of one partition at once, and a reader of a partition that is being replaced."""
 import hashlib
+import json
 import os
 import subprocess
 import threading
@@ -26,6 +27,15 @@ class Race(Lake):
 
     def test_two_writers(self):
         self.load(0)
+        self.two_writers()
+
+    def test_two_writers_of_a_large_ledger(self):
+        """More than a page of records, so that known.json is taken for a listing."""
+        self.load(0, states=("TX", "NM"))
+        self.grow_ledger("state=NM/month=2026-07", 1005)
+        self.two_writers()
+
+    def two_writers(self):
         before, conflicts = 1, 0
         for turn in range(ROUNDS):
             deliveries = [self.delivery(1 + 2 * turn), self.delivery(2 + 2 * turn)]
@@ -36,7 +46,7 @@ class Race(Lake):
             conflicts += 5 in codes
             self.assert_whole(story=f"round {turn}")
             records = self.records()
-            self.assertEqual(len(records) - before, codes.count(0), f"round {turn}: {codes}")
+            self.assertEqual(len(records) - before, codes.count(0), f"round {turn}: {codes}, {json.dumps(records[before - 1:], indent=1)}")
             before = len(records)
             loaded = {r["sources"][0]["name"] for r in records[-codes.count(0):]}
             self.assertEqual(loaded, {d.name for d, code in zip(deliveries, codes) if code == 0})

@@ -520,10 +520,14 @@ static void meet(void *arg, unsigned request)
 }
 
 /* The second writer runs before request `at` of the first, whole or until it dies. */
-static unsigned two_writers(unsigned at, unsigned stop_after, const char *content, unsigned *second_requests)
+static unsigned two_writers(unsigned at, unsigned stop_after, const char *content, bool old, unsigned *second_requests)
 {
 	struct arena *arena = arena_new(NULL);
-	struct memory_store *store = STORE(arena, "one");
+	struct memory_store *store = STORE(arena, "zero");
+	const char *known = known_of(store);
+	must_load(store, "one");
+	if (old) /* both begin with what was known before */
+		memory_put(store, "_recloser/queue/known.json", known);
 	struct meeting meeting = {.store = store, .at = at, .stop_after = stop_after, .content = content};
 	struct memory_faults faults = {.before = meet, .arg = &meeting};
 	struct loaded first = load(store, "two", &faults);
@@ -551,12 +555,15 @@ static void test_two_writers(void **state)
 	static const char *const contents[] = {"three", "two", "one"};
 	(void)state;
 	for (size_t c = 0; c < 3; c++)
-		for (unsigned at = 1;; at++) {
+		for (unsigned at = 1, old = 0; old < 2; at++) {
 			unsigned second;
-			if (two_writers(at, 0, contents[c], &second) == 0)
-				break;
+			if (two_writers(at, 0, contents[c], old, &second) == 0) {
+				at = 0;
+				old++;
+				continue;
+			}
 			for (unsigned stop = 1; stop < second; stop++)
-				(void)two_writers(at, stop, contents[c], NULL);
+				(void)two_writers(at, stop, contents[c], old, NULL);
 		}
 }
 
