@@ -107,7 +107,8 @@ static recloser_status create_table(struct batch *batch, const struct strings *h
 	for (size_t i = 0; i < batch->column_count; i++)
 		text_addf(&sql, ", %s %s%s", sql_name(batch->arena, batch->columns[i].name), batch->columns[i].type,
 		          strcmp(batch->columns[i].name, CARRIED_COLUMN) == 0 ? " DEFAULT FALSE" : "");
-	text_add(&sql, "); CREATE TABLE rc_sources (src INTEGER, name VARCHAR, sheet VARCHAR, input VARCHAR)");
+	text_add(&sql, "); CREATE TABLE rc_sources (src INTEGER, name VARCHAR, sheet VARCHAR, input VARCHAR);"
+	         " CREATE TABLE rc_gone (_rc_src INTEGER, _rc_row BIGINT)");
 	return engine_run(batch->context->engine, "make the batch table", sql.at, error);
 }
 
@@ -223,6 +224,32 @@ recloser_status batch_read(struct arena *arena, struct layout_context *context, 
 	return lookup_report(arena, context, &batch->warnings, error);
 }
 
+/* ---- taking rows out ---- */
+
+recloser_status batch_take_out(struct batch *batch, const char *doing, const char *rows_sql, uint64_t *count, recloser_error *error)
+{
+	struct rows gone;
+	RC_TRY(engine_query(batch->context->engine, batch->arena, doing, arena_printf(batch->arena,
+	    "INSERT INTO rc_gone SELECT _rc_src, _rc_row FROM %s", rows_sql), &gone, error));
+	uint64_t taken = (uint64_t)rows_int(&gone, 0, 0);
+	if (count)
+		*count += taken;
+	if (taken == 0 || batch->holed)
+		return RECLOSER_OK;
+	batch->holed = true;
+	return engine_run(batch->context->engine, doing,
+	    "ALTER TABLE batch RENAME TO rc_rows; CREATE VIEW batch AS SELECT * FROM rc_rows ANTI JOIN rc_gone USING (_rc_src, _rc_row)", error);
+}
+
+recloser_status batch_settle(struct batch *batch, recloser_error *error)
+{
+	if (!batch->holed)
+		return RECLOSER_OK;
+	batch->holed = false;
+	return engine_run(batch->context->engine, "close the gaps of rows that were taken out",
+	    "CREATE TABLE rc_whole AS SELECT * FROM batch; DROP VIEW batch; DROP TABLE rc_rows; ALTER TABLE rc_whole RENAME TO batch", error);
+}
+
 /* ---- partitions ---- */
 
 /* Is there a row, good or in quarantine, in a partition at or below `wanted`? Otherwise *near is one that is spelled like it. */
@@ -275,11 +302,8 @@ recloser_status batch_only(struct batch *batch, const char *const *wanted, size_
 		const char *text = sql_text(arena, wanted[i]);
 		text_addf(&keep, "%s(%s) = %s OR starts_with(%s, %s || '/')", i ? " OR " : "", path, text, path, text);
 	}
-	struct rows deleted;
-	RC_TRY(engine_query(batch->context->engine, arena, "leave out other partitions",
-	                    arena_printf(arena, "DELETE FROM batch WHERE _rc_fault IS NULL AND NOT (%s)", keep.at), &deleted, error));
-	batch->filtered += (uint64_t)rows_int(&deleted, 0, 0);
-	return RECLOSER_OK;
+	return batch_take_out(batch, "leave out other partitions", arena_printf(arena, "batch WHERE _rc_fault IS NULL AND NOT (%s)", keep.at),
+	                      &batch->filtered, error);
 }
 
 static int by_path(const void *a, const void *b)
@@ -357,12 +381,10 @@ static recloser_status check_several(struct batch *batch, recloser_error *error)
 			return error_hint(error, "load them one after the other, or say in the source what it means: "
 			                  "`several: union` (each holds a part) or `several: last` (each is complete, the last one counts)");
 		}
-		struct rows deleted;
 		const char *same = arena_printf(arena, "%s = %s", path_sql, sql_text(arena, path));
-		RC_TRY(engine_query(batch->context->engine, arena, "keep the last file", arena_printf(arena,
-		    "DELETE FROM batch WHERE %s AND _rc_src IN (SELECT src FROM rc_sources WHERE input <> (SELECT s.input FROM rc_sources s"
-		    " WHERE s.src = (SELECT max(_rc_src) FROM batch WHERE %s)))", same, same), &deleted, error));
-		batch->superseded += (uint64_t)rows_int(&deleted, 0, 0);
+		RC_TRY(batch_take_out(batch, "keep the last file", arena_printf(arena,
+		    "batch WHERE %s AND _rc_src IN (SELECT src FROM rc_sources WHERE input <> (SELECT s.input FROM rc_sources s"
+		    " WHERE s.src = (SELECT max(_rc_src) FROM batch WHERE %s)))", same, same), &batch->superseded, error));
 	}
 	return RECLOSER_OK;
 }
@@ -408,6 +430,8 @@ recloser_status batch_find_parts(struct batch *batch, recloser_error *error)
 		part->number = -1;
 		part->rows_in = part->rows = count;
 	}
+	if (batch->part_count == 1) /* all there is: no row need be asked where it belongs */
+		batch->parts[0].rows_sql = "batch WHERE TRUE";
 	qsort(batch->parts, batch->part_count, sizeof *batch->parts, by_path);
 	return look_at_values(batch, error);
 }

@@ -24,6 +24,7 @@ struct batch_part {
 	const struct input **inputs; /* the files that its rows came from, in the order of the run */
 	size_t input_count;
 	int64_t number;          /* the rows' _rc_part once they are clustered; -1 before */
+	bool sorted;             /* rows_sql gives them in the order of the spec without being asked to */
 	uint64_t rows_in;        /* good rows before doubles and revisions were taken out */
 	uint64_t rows;           /* what will be written */
 	uint64_t superseded, collapsed;
@@ -38,6 +39,7 @@ struct batch {
 	size_t column_count;
 	bool has_geometry;
 	bool clustered;               /* batch_cluster has been called */
+	bool holed;                   /* rows were taken out: `batch` is a view that leaves them out, and no table */
 	struct batch_part *parts;     /* sorted by path */
 	size_t part_count;
 	uint64_t rows_in, filtered, quarantined, superseded, collapsed, ties;
@@ -47,6 +49,12 @@ struct batch {
 /* Create `batch` from all layouts. Columns are united by name; RECLOSER_REFUSED when two sources give one column different types. */
 recloser_status batch_read(struct arena *arena, struct layout_context *context, struct layout **layouts, size_t count,
                            struct batch **out, recloser_error *error) RC_CHECKED;
+
+/* Take rows out: SQL behind FROM that gives their _rc_src and _rc_row. They are listed, not deleted: for each stretch of 2,048 rows
+ * that lost one the engine would keep 16 kB that it can't spill. *count, where wanted, grows by their number. */
+recloser_status batch_take_out(struct batch *batch, const char *doing, const char *rows_sql, uint64_t *count, recloser_error *error) RC_CHECKED;
+/* Make `batch` a table again, for who changes its rows. */
+recloser_status batch_settle(struct batch *batch, recloser_error *error) RC_CHECKED;
 
 /* Move bad rows into the table `quarantine` and apply the limit. RECLOSER_REFUSED over it, with the failing spellings. */
 recloser_status batch_quarantine(struct batch *batch, recloser_error *error) RC_CHECKED;
@@ -66,7 +74,7 @@ recloser_status batch_find_parts(struct batch *batch, recloser_error *error) RC_
 recloser_status batch_resolve(struct batch *batch, recloser_error *error) RC_CHECKED;
 
 /* Bring the rows of each of many partitions together (cluster.c): parts are selected cheaply from then on. `wanted` has an
- * element a partition; NULL: all. What was taken out of the table costs no memory any more. Done once. */
+ * element a partition; NULL: all. Done once. */
 recloser_status batch_cluster(struct batch *batch, const bool *wanted, recloser_error *error) RC_CHECKED;
 
 /* The columns as the content fingerprint sees them; `crs_id` goes into its schema text and is no part of a row's digest. */

@@ -9,23 +9,6 @@
 /* Below this many partitions a scan of the whole batch for each is cheaper than one more copy of it. */
 enum { WORTH_IT = 4 };
 
-/* Of deleted rows the engine keeps a time for each row of their stretch of the table, eight bytes, in memory that it can't spill:
- * a few in every stretch of a hundred million rows are 800 MB of whatever it was given. */
-enum { STRETCH = 2048, STRETCH_BYTES = 8 * STRETCH, TOLERATED_PART = 64 };
-
-static bool holes_weigh(const struct batch *batch)
-{
-	uint64_t deleted = batch->quarantined + batch->filtered + batch->superseded + batch->collapsed;
-	uint64_t stretches = batch->rows_in / STRETCH + 1;
-	return (deleted < stretches ? deleted : stretches) * STRETCH_BYTES > engine_memory(batch->context->engine) / TOLERATED_PART;
-}
-
-static recloser_status copy_without_holes(struct batch *batch, recloser_error *error)
-{
-	return engine_run(batch->context->engine, "close the gaps of rows that were taken out",
-	                  "CREATE TABLE rc_whole AS SELECT * FROM batch; DROP TABLE batch; ALTER TABLE rc_whole RENAME TO batch", error);
-}
-
 static recloser_status number_parts(struct batch *batch, const bool *wanted, recloser_error *error)
 {
 	struct arena *arena = batch->arena;
@@ -45,17 +28,36 @@ static recloser_status number_parts(struct batch *batch, const bool *wanted, rec
 	    "CREATE TABLE rc_parts AS SELECT * FROM (VALUES %s) t(_rc_part%s)", rows.at, columns.at);
 }
 
-/* Without any other partition left the gathered rows take the batch's place. */
-static recloser_status gather(struct batch *batch, bool all, recloser_error *error)
+/* The order of a part's rows in its file, where it can be had of all parts at once: rows that are carried over come later, and
+ * a space-filling curve lies otherwise in each part. */
+static const char *common_order(const struct batch *batch)
+{
+	const struct spec *spec = batch->context->spec;
+	if (spec->disappeared.policy == POLICY_CARRY || spec->order == ORDER_HILBERT)
+		return NULL;
+	return spec->order == ORDER_SOURCE ? "_rc_src, _rc_row" : batch_order_sql(batch->arena, batch);
+}
+
+/* Without any other partition left the gathered rows take the batch's place. Rows that stand in their order are read in it from
+ * then on: that is what the engine's setting is for, which costs a scan of a source its threads and is off until here. */
+static recloser_status gather(struct batch *batch, bool all, const char *order, recloser_error *error)
 {
 	struct arena *arena = batch->arena;
 	const struct strings *partition = &batch->context->spec->partition;
 	struct text same = text_on(arena);
 	for (size_t c = 0; c < partition->count; c++)
 		text_addf(&same, "%sCAST(b.%s AS VARCHAR) = p.v%zu", c ? " AND " : "", sql_name(arena, partition->at[c]), c);
+	const char *done = batch->context->spec->disappeared.policy == POLICY_CARRY ? "_rc_group" : "_rc_group, _rc_digest";
+	RC_TRY(engine_runf(batch->context->engine, "bring the rows of each partition together", error,
+	    "SET GLOBAL preserve_insertion_order = %s;"
+	    "CREATE TABLE rc_clustered AS SELECT b.* EXCLUDE (%s), p._rc_part FROM batch b JOIN rc_parts p ON %s ORDER BY p._rc_part%s%s",
+	    order ? "true" : "false", done, same.at, order ? ", " : "", order ? order : ""));
+	if (!all)
+		return RECLOSER_OK;
+	const char *old = batch->holed ? "DROP VIEW batch; DROP TABLE rc_rows" : "DROP TABLE batch";
+	batch->holed = false;
 	return engine_runf(batch->context->engine, "bring the rows of each partition together", error,
-	    "CREATE TABLE rc_clustered AS SELECT b.*, p._rc_part FROM batch b JOIN rc_parts p ON %s ORDER BY p._rc_part%s", same.at,
-	    all ? "; DROP TABLE batch; ALTER TABLE rc_clustered RENAME TO batch" : "");
+	    "%s; ALTER TABLE rc_clustered RENAME TO batch", old);
 }
 
 recloser_status batch_cluster(struct batch *batch, const bool *wanted, recloser_error *error)
@@ -67,15 +69,17 @@ recloser_status batch_cluster(struct batch *batch, const bool *wanted, recloser_
 		return RECLOSER_OK;
 	batch->clustered = true;
 	bool moved = batch->part_count >= WORTH_IT, all = moved && count == batch->part_count;
+	const char *order = common_order(batch);
 	if (moved) {
 		RC_TRY(number_parts(batch, wanted, error));
-		RC_TRY(gather(batch, all, error));
+		RC_TRY(gather(batch, all, order, error));
 	}
 	for (size_t i = 0; i < batch->part_count && moved; i++) {
 		if (wanted && !wanted[i])
 			continue;
 		batch->parts[i].number = (int64_t)i;
+		batch->parts[i].sorted = order != NULL;
 		batch->parts[i].rows_sql = arena_printf(batch->arena, "%s WHERE _rc_part = %zu", all ? "batch" : "rc_clustered", i);
 	}
-	return !all && holes_weigh(batch) ? copy_without_holes(batch, error) : RECLOSER_OK;
+	return RECLOSER_OK;
 }

@@ -126,7 +126,7 @@ recloser_status batch_quarantine(struct batch *batch, recloser_error *error)
 		if (guard->policy != POLICY_ALLOW)
 			strings_add(batch->arena, &batch->warnings, "more rows are quarantined than the spec's limit");
 	}
-	return engine_run(engine, "take bad rows out", "DELETE FROM batch WHERE _rc_fault IS NOT NULL", error);
+	return batch_take_out(batch, "take bad rows out", "batch WHERE _rc_fault IS NOT NULL", NULL, error);
 }
 
 recloser_status quarantine_summary(struct batch *batch, size_t most, struct strings *out, recloser_error *error)

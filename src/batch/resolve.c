@@ -178,9 +178,7 @@ static recloser_status take_losers_out(struct batch *batch, recloser_error *erro
 	    "SELECT count(*) FILTER (WHERE _rc_copy > 1), count(*) FILTER (WHERE _rc_rank > 1) FROM rc_rank", &rows, error));
 	batch->collapsed += (uint64_t)rows_int(&rows, 0, 0);
 	batch->superseded += (uint64_t)rows_int(&rows, 0, 1);
-	return engine_run(batch->context->engine, "take superseded rows out",
-	    "DELETE FROM batch USING rc_rank r WHERE batch._rc_src = r._rc_src AND batch._rc_row = r._rc_row AND (r._rc_copy > 1 OR r._rc_rank > 1)",
-	    error);
+	return batch_take_out(batch, "take superseded rows out", "rc_rank WHERE _rc_copy > 1 OR _rc_rank > 1", NULL, error);
 }
 
 /* Which partition lost how many to what. */
@@ -204,6 +202,16 @@ static recloser_status count_per_part(struct batch *batch, recloser_error *error
 	return RECLOSER_OK;
 }
 
+/* How many values of `what` several rows have. */
+static recloser_status count_groups(struct batch *batch, const char *what, int64_t *count, recloser_error *error)
+{
+	struct rows rows;
+	RC_TRY(engine_query(batch->context->engine, batch->arena, "look for keys in two partitions", arena_printf(batch->arena,
+	    "SELECT count(*) FROM (SELECT 1 FROM batch GROUP BY %s HAVING count(*) > 1)", what), &rows, error));
+	*count = rows_int(&rows, 0, 0);
+	return RECLOSER_OK;
+}
+
 /* A key in two partitions of one batch: allowed (a project listed under two states), but said. */
 static recloser_status note_wanderers(struct batch *batch, recloser_error *error)
 {
@@ -216,10 +224,12 @@ static recloser_status note_wanderers(struct batch *batch, recloser_error *error
 		if (inside == spec->partition.count)
 			return RECLOSER_OK; /* every partition column is part of the identity: a key can't be in two */
 	}
-	struct rows rows;
-	RC_TRY(engine_query(batch->context->engine, batch->arena, "look for keys in two partitions", arena_printf(batch->arena,
-	    "SELECT count(*) FROM (SELECT 1 FROM batch GROUP BY %s HAVING count(*) > 1)", sql_name(batch->arena, spec->key_column)), &rows, error));
-	int64_t count = rows_int(&rows, 0, 0);
+	const char *key = sql_name(batch->arena, spec->key_column);
+	int64_t count;
+	/* By a number of each key first: mostly there is none, and the text of all keys is a lot to group. */
+	RC_TRY(count_groups(batch, arena_printf(batch->arena, "hash(%s)", key), &count, error));
+	if (count > 0)
+		RC_TRY(count_groups(batch, key, &count, error));
 	if (count > 0 && !spec->series)
 		strings_add(batch->arena, &batch->warnings, arena_printf(batch->arena, "%s key%s in more than one partition of this load",
 		    text_count(batch->arena, (uint64_t)count), count == 1 ? " is" : "s are"));

@@ -292,14 +292,28 @@ static const char *encapsulated(struct arena *arena, struct flat *flat)
 	return base64(arena, out, flat->count + 8);
 }
 
-recloser_status arrow_schema_text(struct engine *engine, struct arena *arena, const char *select,
+struct arrow_columns {
+	duckdb_logical_type *types;
+	const char **names;
+	size_t count;
+};
+
+recloser_status arrow_columns_of(struct engine *engine, struct arena *arena, const char *select,
+								 const struct arrow_columns **out, recloser_error *error)
+{
+	struct arrow_columns *columns = arena_alloc(arena, sizeof *columns);
+	*columns = (struct arrow_columns){0};
+	RC_TRY(logical_types(engine, arena, "describe the columns for Arrow", select, &columns->types, &columns->names, &columns->count,
+						 error));
+	*out = columns;
+	return RECLOSER_OK;
+}
+
+recloser_status arrow_schema_text(struct arena *arena, const struct arrow_columns *columns,
 								  const struct strings *dictionary_columns, const struct strings *metadata, const char **out,
 								  recloser_error *error)
 {
-	duckdb_logical_type *types;
-	const char **names;
-	size_t count, message[3], schema[3];
-	RC_TRY(logical_types(engine, arena, "describe the columns for Arrow", select, &types, &names, &count, error));
+	size_t message[3], schema[3], count = columns->count;
 	struct encoder encoder = {.flat = flat_on(arena), .arena = arena};
 	struct flat *flat = &encoder.flat;
 	bool has_metadata = metadata && metadata->count;
@@ -309,11 +323,11 @@ recloser_status arrow_schema_text(struct engine *engine, struct arena *arena, co
 	flat_table(flat, message[2], (const uint8_t[]){0, 4, has_metadata ? 4 : 0}, 3, schema);
 	size_t first = flat_vector(flat, schema[1], count);
 	for (size_t i = 0; i < count; i++) {
-		bool dictionary = dictionary_columns && strings_has(dictionary_columns, names[i]) &&
-						  duckdb_get_type_id(types[i]) == DUCKDB_TYPE_VARCHAR;
-		put_field(&encoder, first + 4 * i, names[i], types[i], dictionary, true);
+		bool dictionary = dictionary_columns && strings_has(dictionary_columns, columns->names[i]) &&
+						  duckdb_get_type_id(columns->types[i]) == DUCKDB_TYPE_VARCHAR;
+		put_field(&encoder, first + 4 * i, columns->names[i], columns->types[i], dictionary, true);
 		if (encoder.refused)
-			return error_set(error, RECLOSER_USAGE, "engine.type", "the column \"%s\" is %s, which is not stored", names[i],
+			return error_set(error, RECLOSER_USAGE, "engine.type", "the column \"%s\" is %s, which is not stored", columns->names[i],
 							 encoder.refused);
 	}
 	if (has_metadata)

@@ -53,9 +53,13 @@ const char *content_call(struct arena *arena, const char *name, const struct con
 recloser_status content_read(struct arena *arena, const struct content_schema *schema, const char *returned,
 							 struct content *out, recloser_error *error) RC_CHECKED;
 
+/* The columns of a SELECT as the engine describes them: looked at once, for any number of files that hold them. */
+struct arrow_columns;
+recloser_status arrow_columns_of(struct engine *engine, struct arena *arena, const char *select,
+								 const struct arrow_columns **out, recloser_error *error) RC_CHECKED;
 /* The entry for the footer that tells Arrow's readers that partition columns are dictionaries: base64 of the encapsulated
- * IPC schema of `select`'s columns, with `metadata` (names and values in turn) inside. */
-recloser_status arrow_schema_text(struct engine *engine, struct arena *arena, const char *select,
+ * IPC schema of these columns, with `metadata` (names and values in turn) inside. */
+recloser_status arrow_schema_text(struct arena *arena, const struct arrow_columns *columns,
 								  const struct strings *dictionary_columns, const struct strings *metadata, const char **out,
 								  recloser_error *error) RC_CHECKED;
 

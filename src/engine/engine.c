@@ -7,6 +7,7 @@
  * ORDER BY at its end keeps it, COPY included, whatever the setting. */
 #include "engine/engine.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -458,6 +459,25 @@ recloser_status engine_query(struct engine *engine, struct arena *arena, const c
 	struct arena *scratch = arena_new(arena);
 	recloser_status status = query_into(engine, arena, scratch, doing, sql, out, error);
 	arena_free(scratch);
+	return status;
+}
+
+recloser_status engine_share(struct engine *engine, bool shared, recloser_error *error)
+{
+	const char *doing = "share the threads out";
+	struct arena *arena = arena_new(NULL);
+	if (!arena)
+		return error_set(error, RECLOSER_IO, "memory", "out of memory");
+	if (setjmp(*arena_guard(arena)) != 0) {
+		arena_free(arena);
+		return error_set(error, RECLOSER_IO, "memory", "out of memory");
+	}
+	/* As many threads from outside as there may be at all: none is left for the engine to start. */
+	struct rows rows;
+	recloser_status status = engine_query(engine, arena, doing, "SELECT CAST(current_setting('threads') AS BIGINT)", &rows, error);
+	if (status == RECLOSER_OK)
+		status = engine_runf(engine, doing, error, "SET GLOBAL external_threads = %" PRId64, shared ? 1 : rows_int(&rows, 0, 0));
+	arena_free(arena);
 	return status;
 }
 

@@ -25,6 +25,10 @@ recloser_status engine_open(struct arena *arena, const struct engine_options *op
 recloser_status engine_connect(struct arena *arena, struct engine *engine, struct engine **out,
 							   recloser_error *error) RC_CHECKED;
 
+/* Whether a statement may use the engine's own threads beside the one that gives it: so it is when the engine is opened. Without,
+ * several connections, each on a thread of its own, do not wait for one another. No statement may be running. */
+recloser_status engine_share(struct engine *engine, bool shared, recloser_error *error) RC_CHECKED;
+
 /* Run one or more statements. `doing` says what the step was for: "sort and write state=TX". */
 recloser_status engine_run(struct engine *engine, const char *doing, const char *sql, recloser_error *error) RC_CHECKED;
 recloser_status engine_runf(struct engine *engine, const char *doing, recloser_error *error, const char *format, ...)

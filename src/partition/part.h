@@ -22,6 +22,7 @@ struct part_format {
 	struct content_schema schema; /* of the batch's stored columns, in file order */
 	struct strings in_file;     /* partition columns that stand in the file too */
 	struct strings dictionary;  /* those that Arrow's readers shall see as dictionaries */
+	const struct arrow_columns *arrow; /* the file's columns, NULL where there are no dictionaries; known after the content pass */
 };
 
 struct part {
@@ -38,6 +39,8 @@ recloser_status part_format_make(struct batch *batch, int covering, struct part_
 /* The content of every part, from the digests that its rows got when they were read; and whether there is a covering.
  * `parts` has batch->part_count elements. */
 recloser_status parts_content(struct part_format *format, struct part *parts, recloser_error *error) RC_CHECKED;
+/* What copies of all parts have in common, once it is known whether there is a covering (copy.c). */
+recloser_status copy_columns(struct part_format *format, recloser_error *error) RC_CHECKED;
 /* Write one part to `file`, sorted, with its footer. Not synced here. Several parts may be written at once, each over a
  * connection and with an arena of its own. */
 recloser_status part_write(const struct part_format *format, struct engine *engine, struct arena *arena, struct part *part,

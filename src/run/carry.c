@@ -119,6 +119,7 @@ recloser_status run_carry(struct run *run, recloser_error *error)
 	if (run->spec->disappeared.policy != POLICY_CARRY)
 		return RECLOSER_OK;
 	RC_TRY(batch_cluster(run->batch, NULL, error)); /* every partition is compared with its live version here already */
+	RC_TRY(batch_settle(run->batch, error));
 	for (size_t i = 0; i < run->part_count; i++) {
 		struct run_part *part = &run->parts[i];
 		uint64_t carried = 0;

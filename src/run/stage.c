@@ -155,6 +155,19 @@ static size_t worker_count(const struct run *run, size_t parts)
 	return wanted < MOST_WORKERS ? wanted : MOST_WORKERS;
 }
 
+/* Where each worker has enough partitions of its own to do, the engine's threads would only wait for one another: each
+ * connection's statement then runs on the worker that gave it. Not where one partition holds most of the rows. */
+static bool workers_alone(const struct staging_floor *floor, size_t workers)
+{
+	uint64_t most = 0, all = 0;
+	for (size_t i = 0; i < floor->count; i++) {
+		uint64_t rows = floor->parts[i]->part.batch_part->rows;
+		all += rows;
+		most = rows > most ? rows : most;
+	}
+	return workers > 1 && most <= all / (4 * workers);
+}
+
 static recloser_status stage_all(struct run *run, struct staging_floor *floor, recloser_error *error)
 {
 	size_t count = worker_count(run, floor->count);
@@ -163,6 +176,9 @@ static recloser_status stage_all(struct run *run, struct staging_floor *floor, r
 	floor->stretch = each < 1 ? 1 : each > LONGEST_STRETCH ? LONGEST_STRETCH : each;
 	for (size_t i = 0; i < count; i++)
 		RC_TRY(hire(run, floor, &workers[i], error));
+	bool alone = workers_alone(floor, count);
+	if (alone)
+		RC_TRY(engine_share(run->engine, false, error));
 	for (size_t i = 1; i < count; i++)
 		workers[i].started = pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]) == 0;
 	if (count)
@@ -170,6 +186,8 @@ static recloser_status stage_all(struct run *run, struct staging_floor *floor, r
 	for (size_t i = 1; i < count; i++)
 		if (workers[i].started)
 			pthread_join(workers[i].thread, NULL);
+	if (alone && floor->error.status == RECLOSER_OK)
+		RC_TRY(engine_share(run->engine, true, error));
 	if (floor->error.status == RECLOSER_OK)
 		return RECLOSER_OK;
 	if (error && error->status == RECLOSER_OK)

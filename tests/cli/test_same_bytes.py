@@ -74,6 +74,61 @@ class SameBytes(Loading):
         self.assertEqual(self.digest("a", [whole]), self.digest("b", [self.dir / "whole.parquet"]))
 
 
+class ManyRows(Loading):
+    """A part of more than one row group, where text that repeats goes through the sort as numbers, and parts whose rows were
+    put into their order before they were written."""
+    COLUMNS = {"published_at": "{type: timestamp}", "position": "{type: integer}"}
+    ROWS = 130_000
+
+    def lines(self, states):
+        """Few words, many words, words that are missing, and one that only occurs in a row which loses to a later revision."""
+        for i in range(self.ROWS):
+            place = states[i % len(states)]
+            yield f"Q{i * 7919 % self.ROWS:06},{place},2026-07,{('Active', 'On hold', '')[i % 3]},{f'Río {i % 4000}'},note {i},{i},2026-07-02"
+        place = states[pow(7919, -1, self.ROWS) % len(states)]
+        yield f"Q000001,{place},2026-07,A word that is not to be seen,gone,gone,0,2026-06-01"
+
+    def csv(self, name, lines):
+        return self.write(name, "queue_id,state,month,status,owner,note,position,published_at\n" + "\n".join(lines) + "\n")
+
+    def load_into(self, root, path, *options):
+        self.lake = root
+        spec = self.queue_spec(self.COLUMNS, name=f"{root}.yaml", root=root, geometry=None, revision="published_at")
+        report = self.load(spec, path, *options)
+        self.assertEqual(report["rows_written"], self.ROWS)
+        self.assertIn("all as recorded", self.recloser("verify", spec).out)  # the order of the rows is looked at, too
+        return {p["partition"]: p["sha256"] for p in report["partitions"]}
+
+    def same(self, states):
+        lines = list(self.lines(states))
+        mixed = lines[:]
+        random.Random(3).shuffle(mixed)
+        whole, other = self.csv("whole.csv", lines), self.csv("mixed.csv", mixed)
+        alone = self.csv("alone.csv", [line for line in lines if "not to be seen" not in line])
+        first = self.load_into("first", whole)
+        for root, path, options in (("mixed", other, ["--threads", 1]), ("threads", other, ["--threads", 8]),
+                                    ("memory", whole, ["--memory", "300MB"]), ("alone", alone, [])):
+            self.assertEqual(self.load_into(root, path, *options), first, root)
+        return first
+
+    def test_one_part(self):
+        duckdb = self.need("duckdb")
+        self.same(["TX"])
+        self.lake = "first"
+        file = self.live("state=TX/month=2026-07")
+        query = lambda sql: duckdb.sql(sql.replace("FILE", f"read_parquet('{file}', hive_partitioning=false)")).fetchall()
+        source = f"read_csv('{self.dir}/alone.csv', all_varchar=true, nullstr='')"
+        for less, more in (("FILE", source), (source, "FILE")):
+            self.assertEqual(query(f"""SELECT count(*) FROM (SELECT queue_id, state, month, status, owner, note, CAST(position AS VARCHAR) FROM {less}
+                EXCEPT ALL SELECT queue_id, state, month, status, owner, note, CAST(position AS VARCHAR) FROM {more})"""), [(0,)])
+        encodings = dict(duckdb.sql(f"""SELECT path_in_schema, string_agg(DISTINCT encodings, ' ') FROM parquet_metadata('{file}')
+            GROUP BY 1""").fetchall())
+        self.assertEqual((encodings["status"], encodings["owner"]), ("RLE_DICTIONARY", "RLE_DICTIONARY"))
+
+    def test_parts_in_order(self):
+        self.assertEqual(len(self.same(["TX", "OK", "NM", "AZ", "KS"])), 5)
+
+
 class ManyPartitions(Loading):
     PARTITIONS = 612
 

@@ -49,9 +49,10 @@ static void vectors(void **state)
 		char *expected = strchr(shown, '\t');
 		assert_non_null(expected);
 		*expected++ = '\0';
+		const struct arrow_columns *columns;
 		const char *made;
-		assert_int_equal(arrow_schema_text(engine, arena, line, &dictionaries, lines % 2 ? NULL : &metadata, &made, &error),
-						 RECLOSER_OK);
+		assert_int_equal(arrow_columns_of(engine, arena, line, &columns, &error), RECLOSER_OK);
+		assert_int_equal(arrow_schema_text(arena, columns, &dictionaries, lines % 2 ? NULL : &metadata, &made, &error), RECLOSER_OK);
 		assert_string_equal(made, expected);
 		lines++;
 	}
@@ -62,12 +63,13 @@ static void vectors(void **state)
 static void types_that_are_not_stored(void **state)
 {
 	(void)state;
+	const struct arrow_columns *columns;
 	const char *made;
-	assert_int_equal(arrow_schema_text(engine, arena, "SELECT INTERVAL 1 DAY AS odd", NULL, NULL, &made, &error),
-					 RECLOSER_USAGE);
+	assert_int_equal(arrow_columns_of(engine, arena, "SELECT INTERVAL 1 DAY AS odd", &columns, &error), RECLOSER_OK);
+	assert_int_equal(arrow_schema_text(arena, columns, NULL, NULL, &made, &error), RECLOSER_USAGE);
 	assert_non_null(strstr(error.what, "\"odd\" is INTERVAL"));
 	error_clear(&error);
-	assert_int_equal(arrow_schema_text(engine, arena, "SELECT FROM", NULL, NULL, &made, &error), RECLOSER_IO);
+	assert_int_equal(arrow_columns_of(engine, arena, "SELECT FROM", &columns, &error), RECLOSER_IO);
 }
 
 int main(void)
