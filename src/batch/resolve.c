@@ -39,6 +39,20 @@ static const char *group_columns(const struct batch *batch)
 	return arena_printf(batch->arena, "%s, %s", names(batch->arena, &spec->partition), key);
 }
 
+/* SQL that gives the numbers of groups which several rows are in, as _rc_group; NULL when there are none. */
+static recloser_status groups_twice(struct batch *batch, const char **out, recloser_error *error)
+{
+	struct rows rows;
+	RC_TRY(engine_run(batch->context->engine, "look for groups of rows", "CREATE TEMP TABLE rc_twice AS SELECT rc_twice(_rc_group) AS list FROM batch",
+	                  error));
+	RC_TRY(engine_query(batch->context->engine, batch->arena, "look for groups of rows", "SELECT list IS NULL, list = '' FROM rc_twice", &rows, error));
+	const char *none = rows_at(&rows, 0, 1);
+	*out = none && strcmp(none, "true") == 0 ? NULL
+		: none ? "SELECT CAST(unnest(string_split(list, ',')) AS UBIGINT) AS _rc_group FROM rc_twice"
+		       : "SELECT _rc_group FROM batch GROUP BY _rc_group HAVING count(*) > 1";
+	return RECLOSER_OK;
+}
+
 /* The rows of keys that occur twice, in the columns that decide, as the table rc_double. The narrow numbers are grouped; the
  * text of a key is looked at only where they are equal. */
 static recloser_status find_doubles(struct batch *batch, uint64_t *rows_found, recloser_error *error)
@@ -61,10 +75,14 @@ static recloser_status find_doubles(struct batch *batch, uint64_t *rows_found, r
 			text_addf(&list, ", %s", sql_name(arena, column));
 	}
 	struct rows rows;
+	const char *groups;
+	RC_TRY(groups_twice(batch, &groups, error));
+	*rows_found = 0;
+	if (!groups)
+		return RECLOSER_OK;
 	RC_TRY(engine_runf(batch->context->engine, "look for keys that occur twice", error,
-	    "CREATE TEMP TABLE rc_double AS SELECT _rc_src, _rc_row, _rc_digest, %s FROM batch"
-	    " SEMI JOIN (SELECT _rc_group FROM batch GROUP BY _rc_group HAVING count(*) > 1) d USING (_rc_group)"
-	    " QUALIFY count(*) OVER (PARTITION BY %s) > 1", list.at, group_columns(batch)));
+	    "CREATE TEMP TABLE rc_double AS SELECT _rc_src, _rc_row, _rc_digest, %s FROM batch SEMI JOIN (%s) d USING (_rc_group)"
+	    " QUALIFY count(*) OVER (PARTITION BY %s) > 1", list.at, groups, group_columns(batch)));
 	RC_TRY(engine_query(batch->context->engine, arena, "count keys that occur twice", "SELECT count(*) FROM rc_double", &rows, error));
 	*rows_found = (uint64_t)rows_int(&rows, 0, 0);
 	return RECLOSER_OK;
@@ -202,16 +220,6 @@ static recloser_status count_per_part(struct batch *batch, recloser_error *error
 	return RECLOSER_OK;
 }
 
-/* How many values of `what` several rows have. */
-static recloser_status count_groups(struct batch *batch, const char *what, int64_t *count, recloser_error *error)
-{
-	struct rows rows;
-	RC_TRY(engine_query(batch->context->engine, batch->arena, "look for keys in two partitions", arena_printf(batch->arena,
-	    "SELECT count(*) FROM (SELECT 1 FROM batch GROUP BY %s HAVING count(*) > 1)", what), &rows, error));
-	*count = rows_int(&rows, 0, 0);
-	return RECLOSER_OK;
-}
-
 /* A key in two partitions of one batch: allowed (a project listed under two states), but said. */
 static recloser_status note_wanderers(struct batch *batch, recloser_error *error)
 {
@@ -224,12 +232,16 @@ static recloser_status note_wanderers(struct batch *batch, recloser_error *error
 		if (inside == spec->partition.count)
 			return RECLOSER_OK; /* every partition column is part of the identity: a key can't be in two */
 	}
+	struct rows rows;
 	const char *key = sql_name(batch->arena, spec->key_column);
-	int64_t count;
-	/* By a number of each key first: mostly there is none, and the text of all keys is a lot to group. */
-	RC_TRY(count_groups(batch, arena_printf(batch->arena, "hash(%s)", key), &count, error));
-	if (count > 0)
-		RC_TRY(count_groups(batch, key, &count, error));
+	/* By a number of each key first: mostly none is there twice, and the text of all keys is a lot to group. */
+	RC_TRY(engine_query(batch->context->engine, batch->arena, "look for keys in two partitions",
+	                    arena_printf(batch->arena, "SELECT rc_twice(hash(%s)) = '' FROM batch", key), &rows, error));
+	if (rows_at(&rows, 0, 0) && strcmp(rows_at(&rows, 0, 0), "true") == 0)
+		return RECLOSER_OK;
+	RC_TRY(engine_query(batch->context->engine, batch->arena, "look for keys in two partitions", arena_printf(batch->arena,
+	    "SELECT count(*) FROM (SELECT 1 FROM batch GROUP BY %s HAVING count(*) > 1)", key), &rows, error));
+	int64_t count = rows_int(&rows, 0, 0);
 	if (count > 0 && !spec->series)
 		strings_add(batch->arena, &batch->warnings, arena_printf(batch->arena, "%s key%s in more than one partition of this load",
 		    text_count(batch->arena, (uint64_t)count), count == 1 ? " is" : "s are"));

@@ -68,17 +68,28 @@ static void sort(struct digest128 *at, size_t count, int byte)
 		sort(at + start[b], start[b + 1] - start[b], byte + 1);
 }
 
-/* How many different ones of these occur more than once. Sorts them. */
-static uint64_t count_doubled(struct digest128 *at, size_t count)
+/* Who wants to know of doubles, and how many there were. */
+struct counting {
+	uint64_t doubled;
+	digest_doubled tell;
+	void *to;
+};
+
+/* The different ones of these that occur more than once. Sorts them. */
+static int count_doubled(struct digest128 *at, size_t count, struct counting *counting)
 {
-	uint64_t doubled = 0;
+	int failed = 0;
 	sort(at, count, 0);
-	for (size_t i = 1; i < count; i++) {
+	for (size_t i = 1; i < count && !failed; i++) {
 		bool same = !less(&at[i - 1], &at[i]);
 		bool counted = i > 1 && !less(&at[i - 2], &at[i - 1]);
-		doubled += same && !counted;
+		if (!same || counted)
+			continue;
+		counting->doubled++;
+		if (counting->tell)
+			failed = counting->tell(counting->to, &at[i]);
 	}
-	return doubled;
+	return failed;
 }
 
 /* ---- runs ---- */
@@ -195,7 +206,7 @@ int digests_move(struct digests *to, struct digests *from)
 }
 
 /* The stretches of all runs whose first byte is this one. */
-static int count_byte(const struct digests *digests, int byte, struct digest128 *buffer, uint64_t *doubled)
+static int count_byte(const struct digests *digests, int byte, struct digest128 *buffer, struct counting *counting)
 {
 	size_t count = 0;
 	for (const struct digest_run *run = digests->runs; run; run = run->next) {
@@ -205,17 +216,11 @@ static int count_byte(const struct digests *digests, int byte, struct digest128 
 			return failed;
 		count += more;
 	}
-	*doubled += count_doubled(buffer, count);
-	return 0;
+	return count_doubled(buffer, count, counting);
 }
 
-int digests_doubled(struct digests *digests, uint64_t *doubled)
+static int count_runs(struct digests *digests, struct counting *counting)
 {
-	*doubled = 0;
-	if (!digests->runs) {
-		*doubled = count_doubled(digests->at, digests->count);
-		return 0;
-	}
 	size_t most = 1;
 	int failed = put_aside(digests);
 	if (failed)
@@ -231,8 +236,16 @@ int digests_doubled(struct digests *digests, uint64_t *doubled)
 	if (!buffer)
 		return ENOMEM;
 	for (int byte = 0; byte < 256 && failed == 0; byte++)
-		failed = count_byte(digests, byte, buffer, doubled);
+		failed = count_byte(digests, byte, buffer, counting);
 	free(buffer);
+	return failed;
+}
+
+int digests_doubled(struct digests *digests, uint64_t *doubled, digest_doubled tell, void *to)
+{
+	struct counting counting = {.tell = tell, .to = to};
+	int failed = digests->runs ? count_runs(digests, &counting) : count_doubled(digests->at, digests->count, &counting);
+	*doubled = counting.doubled;
 	return failed;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Registering the scalar functions. They are few words each, so that a statement reads like its intent. */
+ * Registering the functions. They are few words each, so that a statement reads like its intent. */
 #include "engine/functions.h"
 
 #include "engine/functions_parts.h"
@@ -56,5 +56,5 @@ recloser_status functions_register(struct engine *engine, recloser_error *error)
 	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
 		for (const struct function *function = tables[t]; function->name; function++)
 			RC_TRY(add(engine, function, error));
-	return RECLOSER_OK;
+	return twice_register(engine, error);
 }

@@ -27,6 +27,8 @@
  *   rc_transform(BLOB, from VARCHAR, to VARCHAR) -> BLOB   PROJJSON texts; NULL when it can't be transformed
  *   rc_bbox(BLOB) -> STRUCT(xmin FLOAT, ymin FLOAT, xmax FLOAT, ymax FLOAT)   NULL for NULL and empty
  *   rc_hilbert(BLOB, minx, miny, maxx, maxy) -> UBIGINT
+ *   rc_twice(UBIGINT) -> VARCHAR            an aggregate: the numbers that occur more than once, "17,4711", "" when none does;
+ *                                           NULL when they are more than a million. NULL is no number
  *
  * and, made anew for each schema by content_register (engine/content.h), the aggregate rc_content(columns...). */
 /* clang-format on */

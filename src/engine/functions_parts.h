@@ -20,6 +20,9 @@ struct function {
 /* Each ends with an entry without a name. */
 extern const struct function functions_key[], functions_wkb[], functions_convert[], functions_arrow[];
 
+/* functions_twice.c */
+recloser_status twice_register(struct engine *engine, recloser_error *error) RC_CHECKED;
+
 struct argument {
 	void *data;
 	uint64_t *validity;

@@ -59,11 +59,52 @@ static void add(struct digests *digests, uint64_t from, uint64_t to)
 		assert_int_equal(digests_add(digests, digest_of(i)), 0);
 }
 
+struct told {
+	uint64_t count;
+	struct digest128 last;
+};
+
+/* Each is told once, and in order. */
+static int note(void *to, const struct digest128 *digest)
+{
+	struct told *told = to;
+	const struct digest128 *last = &told->last;
+	if (told->count++)
+		assert_true(last->high != digest->high ? last->high < digest->high : last->low < digest->low);
+	told->last = *digest;
+	return 0;
+}
+
 static uint64_t doubled(struct digests *digests)
 {
 	uint64_t out;
-	assert_int_equal(digests_doubled(digests, &out), 0);
+	struct told told = {0};
+	assert_int_equal(digests_doubled(digests, &out, note, &told), 0);
+	assert_int_equal(told.count, out);
 	return out;
+}
+
+static int refuse(void *to, const struct digest128 *digest)
+{
+	(void)digest;
+	++*(int *)to;
+	return ENOMEM;
+}
+
+/* Who is told may end it. */
+static void the_telling_ends(void **state)
+{
+	(void)state;
+	for (uint64_t rows = 1000; rows <= 1000000; rows *= 1000) {
+		struct digests digests = {.room = room};
+		uint64_t out;
+		int calls = 0;
+		add(&digests, 0, rows);
+		add(&digests, 0, 10);
+		assert_int_equal(digests_doubled(&digests, &out, refuse, &calls), ENOMEM);
+		assert_int_equal(calls, 1);
+		digests_free(&digests);
+	}
 }
 
 static void within_the_bound(void **state)
@@ -201,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(within_the_bound, make_room, free_room),
 		cmocka_unit_test_setup_teardown(beyond_the_bound, make_room, free_room),
+		cmocka_unit_test_setup_teardown(the_telling_ends, make_room, free_room),
 		cmocka_unit_test_setup_teardown(one_digest_over_and_over, make_room, free_room),
 		cmocka_unit_test_setup_teardown(heaps_are_moved, make_room, free_room),
 		cmocka_unit_test_setup_teardown(the_bound_is_shared, make_room, free_room),
