@@ -9,6 +9,7 @@
     many.parquet      the same identities over 51 states x 12 months: 612 partitions, some five times as large as others
     many_next.parquet the next edition of many.parquet: other capacities in exactly three partitions
     fine.parquet      200,000 rows over 100 states x 100 months: 10,000 partitions of some twenty rows
+    fine_few.parquet  as many rows a partition over 51 states x 12 months: 612 partitions
     one.csv           the rows of one.parquet, the point as two columns
     one.geojson       100,000 rows of one.parquet
     huge-N.parquet    N rows of one partition, for loads that do not fit into memory; only with --huge
@@ -105,9 +106,9 @@ class Maker:
         capacity = f"CASE WHEN i % 10 = 0 AND ({changed}) THEN mw + 1 ELSE mw END" if next_edition else "mw"
         return self.rows(rows, state, "'2026-' || lpad(CAST(1 + any_of(i, 'month', 12) AS VARCHAR), 2, '0')", "'PJM'", capacity)
 
-    def fine(self, rows):
-        month = ("strftime(DATE '2018-01-01' + to_months(any_of(i, 'month', %d)), '%%Y-%%m')" % FINE_MONTHS)
-        return self.rows(rows, f"'Z' || lpad(CAST(any_of(i, 'state', {FINE_STATES}) AS VARCHAR), 2, '0')", month, "'ISO'")
+    def fine(self, rows, states=FINE_STATES, months=FINE_MONTHS):
+        month = ("strftime(DATE '2018-01-01' + to_months(any_of(i, 'month', %d)), '%%Y-%%m')" % months)
+        return self.rows(rows, f"'Z' || lpad(CAST(any_of(i, 'state', {states}) AS VARCHAR), 2, '0')", month, "'ISO'")
 
     # ---- files ----
 
@@ -150,6 +151,7 @@ def main():
         "many.parquet": lambda name: maker.parquet(name, maker.many(rows)),
         "many_next.parquet": lambda name: maker.parquet(name, maker.many(rows, next_edition=True)),
         "fine.parquet": lambda name: maker.parquet(name, maker.fine(FINE_ROWS * rows // ROWS)),
+        "fine_few.parquet": lambda name: maker.parquet(name, maker.fine(FINE_ROWS * 612 // 10_000 * rows // ROWS, 51, 12)),
         "one.csv": lambda name: maker.csv(name, maker.one(rows)),
         "one.geojson": lambda name: maker.geojson(name, maker.one(rows), GEOJSON_ROWS * rows // ROWS),
     }

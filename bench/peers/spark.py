@@ -36,4 +36,8 @@ back = spark.read.parquet(f"{root}/queue").agg(F.count("*"), F.countDistinct("as
 require(back[0] == back[1], "read back", back)
 step("re-read")
 report(rows_in=counts[0], rows_out=back[0], partitions=counts[-1])
+# Waited for, so that the Java machine's processor seconds and memory count as this process's.
+java = spark.sparkContext._gateway.proc
 spark.stop()
+java.stdin.close()
+java.wait()

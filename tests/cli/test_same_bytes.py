@@ -81,15 +81,16 @@ class ManyRows(Loading):
     ROWS = 130_000
 
     def lines(self, states):
-        """Few words, many words, words that are missing, and one that only occurs in a row which loses to a later revision."""
+        """Few words, just too many, many that are not seen in the first rows, words that are missing, and one that only occurs in a row which
+        loses to a later revision."""
         for i in range(self.ROWS):
             place = states[i % len(states)]
-            yield f"Q{i * 7919 % self.ROWS:06},{place},2026-07,{('Active', 'On hold', '')[i % 3]},{f'Río {i % 4000}'},note {i},{i},2026-07-02"
+            yield f"Q{i * 7919 % self.ROWS:06},{place},2026-07,{('Active', 'On hold', '')[i % 3]},{f'Río {i % 4000}'},{i % 5000},{i if i > 70_000 else i % 3000},{i},2026-07-02"
         place = states[pow(7919, -1, self.ROWS) % len(states)]
-        yield f"Q000001,{place},2026-07,A word that is not to be seen,gone,gone,0,2026-06-01"
+        yield f"Q000001,{place},2026-07,A word that is not to be seen,gone,gone,gone,0,2026-06-01"
 
     def csv(self, name, lines):
-        return self.write(name, "queue_id,state,month,status,owner,note,position,published_at\n" + "\n".join(lines) + "\n")
+        return self.write(name, "queue_id,state,month,status,owner,county,note,position,published_at\n" + "\n".join(lines) + "\n")
 
     def load_into(self, root, path, *options):
         self.lake = root
@@ -119,11 +120,13 @@ class ManyRows(Loading):
         query = lambda sql: duckdb.sql(sql.replace("FILE", f"read_parquet('{file}', hive_partitioning=false)")).fetchall()
         source = f"read_csv('{self.dir}/alone.csv', all_varchar=true, nullstr='')"
         for less, more in (("FILE", source), (source, "FILE")):
-            self.assertEqual(query(f"""SELECT count(*) FROM (SELECT queue_id, state, month, status, owner, note, CAST(position AS VARCHAR) FROM {less}
-                EXCEPT ALL SELECT queue_id, state, month, status, owner, note, CAST(position AS VARCHAR) FROM {more})"""), [(0,)])
+            self.assertEqual(query(f"""SELECT count(*) FROM (SELECT queue_id, state, month, status, owner, county, note, CAST(position AS VARCHAR) FROM {less}
+                EXCEPT ALL SELECT queue_id, state, month, status, owner, county, note, CAST(position AS VARCHAR) FROM {more})"""), [(0,)])
         encodings = dict(duckdb.sql(f"""SELECT path_in_schema, string_agg(DISTINCT encodings, ' ') FROM parquet_metadata('{file}')
             GROUP BY 1""").fetchall())
         self.assertEqual((encodings["status"], encodings["owner"]), ("RLE_DICTIONARY", "RLE_DICTIONARY"))
+        lowest = dict(duckdb.sql(f"""SELECT path_in_schema, count(DISTINCT stats_max_value) FROM parquet_metadata('{file}') GROUP BY 1""").fetchall())
+        self.assertEqual((lowest["owner"], lowest["queue_id"]), (1, 2))  # extremes of the file for words, of the row group for what it is sorted by
 
     def test_parts_in_order(self):
         self.assertEqual(len(self.same(["TX", "OK", "NM", "AZ", "KS"])), 5)
