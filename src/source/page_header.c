@@ -128,7 +128,6 @@ bool page_header_read(const unsigned char *at, const unsigned char *end, struct 
 		else
 			skip_value(&reader, type, 0);
 	}
-	out->page = reader.at;
-	return !reader.bad && out->type >= 0 && out->compressed_bytes >= 0 && out->compressed_bytes <= end - reader.at &&
-		   (!page_has_values(out) || out->values >= 0);
+	out->header_bytes = reader.at - at;
+	return !reader.bad && out->type >= 0 && out->compressed_bytes >= 0 && (!page_has_values(out) || out->values >= 0);
 }

@@ -8,10 +8,10 @@
 
 struct page_header {
 	int64_t type, compressed_bytes, values; /* values: of data pages, nulls among them */
-	const unsigned char *page;              /* behind the header; the page lies whole before `end` */
+	int64_t header_bytes;                   /* behind them the page begins */
 };
 
-/* Read the header at `at`. `end`: behind the last byte that may be read. False: not a header, or cut. */
+/* Read the header at `at`. `end`: behind the last byte that may be read, in the header or behind it. False: not a header, or cut. */
 bool page_header_read(const unsigned char *at, const unsigned char *end, struct page_header *out);
 bool page_has_values(const struct page_header *header);
 
