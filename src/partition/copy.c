@@ -163,84 +163,58 @@ static bool may_be_words(const struct copy *copy, const struct batch_column *col
 	return strcmp(column->type, "VARCHAR") == 0 && !column->partition && !column->key && !column->geometry && !identity;
 }
 
-/* Candidates: columns of the batch, and what is known of how many different values each has. */
-struct candidates {
-	size_t *columns, count;
-	struct strings names; /* as SQL */
-};
-
-/* Keep those of which `function` over `rows_sql` gives no more than `most`. */
-static recloser_status keep_few(const struct copy *copy, struct candidates *all, const char *function, const char *rows_sql, int64_t most,
-                                recloser_error *error)
+/* A column with too many different values in some of the rows has too many in all of them: most are told apart by the first
+ * rows at hand, whichever they are. */
+static recloser_status sample_words(const struct copy *copy, const struct strings *names, struct rows *out, recloser_error *error)
 {
-	struct text counts = text_on(copy->arena);
-	struct strings kept = {0};
-	struct rows rows;
-	if (all->count == 0)
-		return RECLOSER_OK;
-	for (size_t i = 0; i < all->count; i++)
-		text_addf(&counts, "%s%s%s)", i ? ", " : "", function, all->names.at[i]);
-	RC_TRY(engine_query(copy->engine, copy->arena, "look for text that repeats",
-	                    arena_printf(copy->arena, "SELECT %s FROM %s", counts.at, rows_sql), &rows, error));
-	for (size_t i = 0; i < all->count; i++)
-		if (rows_int(&rows, 0, i) <= most) {
-			all->columns[kept.count] = all->columns[i];
-			strings_add(copy->arena, &kept, all->names.at[i]);
-		}
-	all->names = kept;
-	all->count = kept.count;
-	return RECLOSER_OK;
+	struct text counts = text_on(copy->arena), columns = text_on(copy->arena);
+	for (size_t i = 0; i < names->count; i++) {
+		text_addf(&counts, "%scount(DISTINCT %s)", i ? ", " : "", names->at[i]);
+		text_addf(&columns, "%s%s", i ? ", " : "", names->at[i]);
+	}
+	return engine_query(copy->engine, copy->arena, "look for text that repeats", arena_printf(copy->arena,
+	    "SELECT %s FROM (SELECT %s FROM %s LIMIT %d)", counts.at, columns.at, copy->part->batch_part->rows_sql, WORDS_ROWS / 2), out, error);
 }
 
-/* A column with too many different values in some of the rows has too many in all of them: most are told apart by the first rows at
- * hand, whichever they are. The rest is estimated, so that no type is made of the millions of values that those rows did not show. */
-static recloser_status find_candidates(const struct copy *copy, struct candidates *all, recloser_error *error)
-{
-	const struct batch *batch = copy->format->batch;
-	struct arena *arena = copy->arena;
-	const char *rows_sql = copy->part->batch_part->rows_sql;
-	all->columns = arena_array(arena, batch->column_count + 1, sizeof *all->columns);
-	for (size_t i = 0; i < batch->column_count; i++)
-		if (may_be_words(copy, &batch->columns[i])) {
-			all->columns[all->count++] = i;
-			strings_add(arena, &all->names, sql_name(arena, batch->columns[i].name));
-		}
-	if (all->count == 0)
-		return RECLOSER_OK;
-	struct text columns = text_on(arena);
-	for (size_t i = 0; i < all->count; i++)
-		text_addf(&columns, "%s%s", i ? ", " : "", all->names.at[i]);
-	const char *some = arena_printf(arena, "(SELECT %s FROM %s LIMIT %d)", columns.at, rows_sql, WORDS_ROWS / 2);
-	RC_TRY(keep_few(copy, all, "count(DISTINCT ", some, WORDS_MOST, error));
-	return keep_few(copy, all, "approx_count_distinct(", rows_sql, 2 * WORDS_MOST, error);
-}
-
-/* The different values of one column as a type of this connection, in their order, so that the bytes depend on them alone. */
+/* The different values of one column as a type of this connection, in their order, so that the bytes depend on them alone. They are
+ * listed first: a type can't be spilled, and the first rows may not have shown millions of them. */
 static recloser_status make_words(struct copy *copy, size_t column, const char *name, recloser_error *error)
 {
 	struct rows rows;
 	struct arena *arena = copy->arena;
 	const char *type = arena_printf(arena, "rc_words_%zu", column);
 	RC_TRY(engine_runf(copy->engine, "list the words of a column", error,
-	    "DROP TYPE IF EXISTS %s; CREATE TEMP TYPE %s AS ENUM (SELECT DISTINCT %s FROM %s AND %s IS NOT NULL ORDER BY 1)", type, type, name,
-	    copy->part->batch_part->rows_sql, name));
-	RC_TRY(engine_query(copy->engine, arena, "count the words of a column",
-	    arena_printf(arena, "SELECT len(enum_range(NULL::%s))", type), &rows, error));
+	    "CREATE OR REPLACE TEMP TABLE rc_words AS SELECT DISTINCT %s AS word FROM %s AND %s IS NOT NULL LIMIT %d", name,
+	    copy->part->batch_part->rows_sql, name, WORDS_MOST + 1));
+	RC_TRY(engine_query(copy->engine, arena, "count the words of a column", "SELECT count(*) FROM rc_words", &rows, error));
 	int64_t count = rows_int(&rows, 0, 0);
-	if (count > 0 && count <= WORDS_MOST)
-		copy->words[column] = type;
-	return RECLOSER_OK;
+	if (count == 0 || count > WORDS_MOST)
+		return RECLOSER_OK;
+	copy->words[column] = type;
+	return engine_runf(copy->engine, "make a type of words", error,
+	                   "DROP TYPE IF EXISTS %s; CREATE TEMP TYPE %s AS ENUM (SELECT word FROM rc_words ORDER BY word)", type, type);
 }
 
 static recloser_status find_words(struct copy *copy, recloser_error *error)
 {
-	struct candidates all = {0};
+	const struct batch *batch = copy->format->batch;
 	if (copy->part->batch_part->rows < WORDS_ROWS)
 		return RECLOSER_OK;
-	RC_TRY(find_candidates(copy, &all, error));
-	copy->words = arena_array(copy->arena, copy->format->batch->column_count + 1, sizeof *copy->words);
-	for (size_t i = 0; i < all.count; i++)
-		RC_TRY(make_words(copy, all.columns[i], all.names.at[i], error));
+	struct strings names = {0};
+	size_t *columns = arena_array(copy->arena, batch->column_count + 1, sizeof *columns);
+	for (size_t i = 0; i < batch->column_count; i++)
+		if (may_be_words(copy, &batch->columns[i])) {
+			columns[names.count] = i;
+			strings_add(copy->arena, &names, sql_name(copy->arena, batch->columns[i].name));
+		}
+	if (names.count == 0)
+		return RECLOSER_OK;
+	struct rows sample;
+	RC_TRY(sample_words(copy, &names, &sample, error));
+	copy->words = arena_array(copy->arena, batch->column_count + 1, sizeof *copy->words);
+	for (size_t i = 0; i < names.count; i++)
+		if (rows_int(&sample, 0, i) <= WORDS_MOST)
+			RC_TRY(make_words(copy, columns[i], names.at[i], error));
 	return RECLOSER_OK;
 }
 
