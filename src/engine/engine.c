@@ -84,8 +84,17 @@ static int threads_for(const struct engine_options *options, uint64_t bytes)
 	return processors > 0 && most < (uint64_t)processors ? (int)most : 0;
 }
 
-/* Of the memory given this part is for the digests of the keys that are checked for doubles; the rest is the engine's pool. */
+/* Of the memory given this part is for the digests of the keys that are checked for doubles. */
 enum { DIGESTS_PART = 32 };
+
+/* The engine's pool is the rest, but for what the engine keeps outside of it: buffers of encoding, and lists of a table's stretches and
+ * of spilled blocks, some three bytes a row. Who gives more than half a gigabyte means rows in such numbers. */
+static uint64_t pool_of(uint64_t bytes)
+{
+	const uint64_t small = 512 * 1000000ull;
+	uint64_t beside = bytes / DIGESTS_PART + (bytes > small ? (bytes - small) / 6 : 0);
+	return bytes - beside;
+}
 
 static uint64_t budget_of(const struct engine_options *options)
 {
@@ -95,7 +104,7 @@ static uint64_t budget_of(const struct engine_options *options)
 static bool configure(duckdb_config config, const struct engine_options *options)
 {
 	char threads[16], memory[32];
-	uint64_t bytes = budget_of(options), pool = bytes / DIGESTS_PART * (DIGESTS_PART - 1);
+	uint64_t bytes = budget_of(options), pool = pool_of(bytes);
 	int wanted = threads_for(options, bytes);
 	snprintf(threads, sizeof threads, "%d", wanted);
 	snprintf(memory, sizeof memory, "%llu B", (unsigned long long)pool);

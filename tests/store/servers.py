@@ -44,7 +44,7 @@ def free_port_below(limit):
                 continue
 
 
-def wait_for(port, process, seconds=20):
+def wait_for(port, process, seconds=120):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if process.poll() is not None:
@@ -65,7 +65,11 @@ class Server:
         self.log = open(directory / "server.log", "wb")
         self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, cwd=directory,
                                         env={**os.environ, **(environment or {})})
-        wait_for(port, self.process)
+        try:
+            wait_for(port, self.process)
+        except RuntimeError:
+            self.stop()
+            raise
 
     def stop(self):
         self.process.terminate()
