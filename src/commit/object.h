@@ -96,6 +96,13 @@ recloser_status object_control_adopt(struct dataset *dataset, struct arena *aren
 
 recloser_status object_control_remove(struct dataset *dataset, struct arena *arena, const char *relative,
 									  recloser_error *error) RC_CHECKED;
+/* Told of each object of a listing; `rest` is its key behind the listing's prefix. */
+typedef recloser_status object_visit(void *arg, const char *rest, const struct bucket_object *object, recloser_error *error);
+/* All pages of a listing, one object after the other, until a visit fails. */
+recloser_status object_each(struct dataset *dataset, struct arena *arena, const struct bucket_listing *what,
+							object_visit *visit, void *arg, recloser_error *error) RC_CHECKED;
+/* The listing of all that lies below a directory. */
+struct bucket_listing object_below(const struct dataset *dataset, struct arena *arena, const char *directory);
 recloser_status object_control_list(struct dataset *dataset, struct arena *arena, const char *relative,
 									struct strings *names, recloser_error *error) RC_CHECKED;
 recloser_status object_file_look(struct dataset *dataset, const char *path, struct fs_stat *out, bool *there,

@@ -207,26 +207,51 @@ recloser_status dataset_open_bucket(struct arena *arena, struct fs *local, struc
 	return RECLOSER_OK;
 }
 
+struct bucket_listing object_below(const struct dataset *dataset, struct arena *arena, const char *directory)
+{
+	return (struct bucket_listing){.prefix = arena_printf(arena, "%s/", object_key(dataset, directory))};
+}
+
+recloser_status object_each(struct dataset *dataset, struct arena *arena, const struct bucket_listing *what,
+							object_visit *visit, void *arg, recloser_error *error)
+{
+	struct bucket *bucket = dataset->bucket;
+	struct bucket_listing rest = *what;
+	do {
+		struct bucket_page page;
+		enum bucket_answer answer = bucket->ops->list(bucket, arena, &rest, &page, error);
+		if (answer != BUCKET_DONE)
+			return object_failed(dataset, answer, "list", what->prefix, error);
+		for (size_t i = 0; i < page.count; i++)
+			RC_TRY(visit(arg, page.at[i].key + strlen(what->prefix), &page.at[i], error));
+		rest.next = page.next;
+	} while (rest.next);
+	return RECLOSER_OK;
+}
+
+struct names {
+	struct arena *arena;
+	struct strings *at;
+};
+
 /* A folder is what keys have in common up to a slash; what lies deeper counts by its first part. */
+static recloser_status add_name(void *arg, const char *rest, const struct bucket_object *object, recloser_error *error)
+{
+	struct names *names = arg;
+	const char *name = arena_strndup(names->arena, rest, strcspn(rest, "/"));
+	(void)object;
+	(void)error;
+	if (names->at->count == 0 || strcmp(names->at->at[names->at->count - 1], name) != 0)
+		strings_add(names->arena, names->at, name);
+	return RECLOSER_OK;
+}
+
 recloser_status object_control_list(struct dataset *dataset, struct arena *arena, const char *relative,
 									struct strings *names, recloser_error *error)
 {
-	struct bucket *bucket = dataset->bucket;
-	const char *folder = object_key(dataset, arena_printf(arena, "%s/", path_control(dataset, arena, relative)));
-	struct bucket_listing what = {.prefix = folder};
-	do {
-		struct bucket_page page;
-		enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
-		if (answer != BUCKET_DONE)
-			return object_failed(dataset, answer, "list", folder, error);
-		for (size_t i = 0; i < page.count; i++) {
-			const char *rest = page.at[i].key + strlen(folder);
-			const char *name = arena_strndup(arena, rest, strcspn(rest, "/"));
-			if (names->count == 0 || strcmp(names->at[names->count - 1], name) != 0)
-				strings_add(arena, names, name);
-		}
-		what.next = page.next;
-	} while (what.next);
+	struct bucket_listing what = object_below(dataset, arena, path_control(dataset, arena, relative));
+	struct names found = {arena, names};
+	RC_TRY(object_each(dataset, arena, &what, add_name, &found, error));
 	strings_sort(names);
 	return RECLOSER_OK;
 }

@@ -298,32 +298,25 @@ static recloser_status has_record(struct dataset *dataset, const char *partition
 	return RECLOSER_OK;
 }
 
-/* One request for 1,000 live objects, where that for 1,000 records would grow with all that ever was. */
-static recloser_status live_partitions(struct dataset *dataset, struct arena *arena, struct strings *out,
-									   recloser_error *error)
+struct live_partitions {
+	struct dataset *dataset;
+	struct arena *arena;
+	struct strings *out;
+};
+
+static recloser_status add_live(void *arg, const char *rest, const struct bucket_object *object, recloser_error *error)
 {
 	static const char leaf[] = "/part.parquet";
-	struct bucket *bucket = dataset->bucket;
-	const char *folder = arena_printf(arena, "%s/", object_key(dataset, dataset->tree));
-	struct bucket_listing what = {.prefix = folder};
-	do {
-		struct bucket_page page;
-		enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
-		if (answer != BUCKET_DONE)
-			return object_failed(dataset, answer, "list", folder, error);
-		for (size_t i = 0; i < page.count; i++) {
-			const char *relative = page.at[i].key + strlen(folder);
-			if (!text_ends(relative, leaf))
-				continue;
-			const char *partition = arena_strndup(arena, relative, strlen(relative) - strlen(leaf));
-			bool recorded = false;
-			if (is_partition_path(partition))
-				RC_TRY(has_record(dataset, partition, &recorded, error));
-			if (recorded)
-				strings_add(arena, out, partition);
-		}
-		what.next = page.next;
-	} while (what.next);
+	struct live_partitions *live = arg;
+	bool recorded = false;
+	(void)object;
+	if (!text_ends(rest, leaf))
+		return RECLOSER_OK;
+	const char *partition = arena_strndup(live->arena, rest, strlen(rest) - strlen(leaf));
+	if (is_partition_path(partition))
+		RC_TRY(has_record(live->dataset, partition, &recorded, error));
+	if (recorded)
+		strings_add(live->arena, live->out, partition);
 	return RECLOSER_OK;
 }
 
@@ -335,7 +328,10 @@ recloser_status object_partitions(struct dataset *dataset, struct arena *arena, 
 	RC_TRY(object_ledger_ask(dataset, error));
 	if (dataset->objects->listing == LEDGER_WHOLE)
 		return object_ledger_partitions(dataset, arena, out, error);
-	RC_TRY(live_partitions(dataset, arena, &live, error));
+	/* One request for 1,000 live objects, where that for 1,000 records would grow with all that ever was. */
+	struct bucket_listing what = object_below(dataset, arena, dataset->tree);
+	struct live_partitions found = {dataset, arena, &live};
+	RC_TRY(object_each(dataset, arena, &what, add_live, &found, error));
 	json_object_foreach(dataset->objects->known.records, partition, record) strings_add(arena, &live, partition);
 	strings_sort(&live);
 	for (size_t i = 0; i < live.count; i++)

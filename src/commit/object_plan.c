@@ -118,23 +118,23 @@ static const char *run_of(struct arena *arena, const char *ending)
 	return arena_strndup(arena, ending, strcspn(ending, "./"));
 }
 
+static recloser_status read_replacer(void *arg, const char *rest, const struct bucket_object *object, recloser_error *error)
+{
+	struct dataset *dataset = arg;
+	struct arena *arena = arena_new(dataset->objects->arena);
+	bool asked;
+	(void)object;
+	recloser_status status = read_run(dataset, run_of(arena, rest), &asked, error);
+	arena_free(arena);
+	return status;
+}
+
 static recloser_status read_replacers(struct dataset *dataset, const struct record *base, recloser_error *error)
 {
-	struct bucket *bucket = dataset->bucket;
 	struct arena *arena = arena_new(dataset->objects->arena);
-	const char *prefix = object_key(dataset, path_control(dataset, arena, object_archive_name(arena, base, "")));
-	struct bucket_listing what = {.prefix = prefix};
-	recloser_status status = RECLOSER_OK;
-	do {
-		struct bucket_page page;
-		bool asked;
-		enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
-		what.next = answer == BUCKET_DONE ? page.next : NULL;
-		if (answer != BUCKET_DONE)
-			status = object_failed(dataset, answer, "list", prefix, error);
-		for (size_t i = 0; status == RECLOSER_OK && answer == BUCKET_DONE && i < page.count; i++)
-			status = read_run(dataset, run_of(arena, page.at[i].key + strlen(prefix)), &asked, error);
-	} while (status == RECLOSER_OK && what.next);
+	const char *name = path_control(dataset, arena, object_archive_name(arena, base, ""));
+	struct bucket_listing what = {.prefix = object_key(dataset, name)};
+	recloser_status status = object_each(dataset, arena, &what, read_replacer, dataset, error);
 	arena_free(arena);
 	return status;
 }
@@ -151,29 +151,31 @@ static const char *id_at(struct arena *arena, int64_t us)
 	return out.at;
 }
 
+struct runs {
+	struct arena *arena;
+	const char *last; /* ids from this one on are too late; NULL: none is */
+	struct strings *out;
+};
+
+static recloser_status add_run(void *arg, const char *rest, const struct bucket_object *object, recloser_error *error)
+{
+	struct runs *runs = arg;
+	(void)object;
+	(void)error;
+	if (text_ends(rest, ".json") && (!runs->last || strcmp(rest, runs->last) < 0))
+		strings_add(runs->arena, runs->out, arena_strndup(runs->arena, rest, strlen(rest) - strlen(".json")));
+	return RECLOSER_OK;
+}
+
 /* Ids of runs that began in the days before `us` (0: at any time), oldest first. */
 static recloser_status runs_before(struct dataset *dataset, struct arena *arena, int64_t us, struct strings *out,
 								   recloser_error *error)
 {
-	struct bucket *bucket = dataset->bucket;
-	const char *folder = object_key(dataset, path_control(dataset, arena, "runs/"));
-	const char *last = us ? id_at(arena, us + DAY_US) : NULL; /* clocks differ */
-	struct bucket_listing what = {.prefix = folder};
+	struct bucket_listing what = object_below(dataset, arena, path_control(dataset, arena, "runs"));
+	struct runs runs = {.arena = arena, .last = us ? id_at(arena, us + DAY_US) : NULL, .out = out}; /* clocks differ */
 	if (us > PLAN_LIFE_US)
-		what.after = arena_printf(arena, "%s%s", folder, id_at(arena, us - PLAN_LIFE_US));
-	do {
-		struct bucket_page page;
-		enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
-		if (answer != BUCKET_DONE)
-			return object_failed(dataset, answer, "list", folder, error);
-		for (size_t i = 0; i < page.count; i++) {
-			const char *name = page.at[i].key + strlen(folder);
-			if (text_ends(name, ".json") && (!last || strcmp(name, last) < 0))
-				strings_add(arena, out, arena_strndup(arena, name, strlen(name) - strlen(".json")));
-		}
-		what.next = page.next;
-	} while (what.next);
-	return RECLOSER_OK;
+		what.after = arena_printf(arena, "%s%s", what.prefix, id_at(arena, us - PLAN_LIFE_US));
+	return object_each(dataset, arena, &what, add_run, &runs, error);
 }
 
 static recloser_status written_at(struct dataset *dataset, struct arena *arena, const char *partition, int64_t *us,

@@ -34,26 +34,12 @@ static const char *number_text(struct arena *arena, int64_t seq)
 
 /* ---- what is there ---- */
 
-typedef recloser_status each_object(struct rebuild *r, const char *relative, const struct bucket_object *object,
-									recloser_error *error);
-
-/* All keys below a folder of the control directory, or of the tree where `relative` is NULL. */
-static recloser_status for_each(struct rebuild *r, const char *relative, each_object *each, recloser_error *error)
+/* All below a folder of the control directory, or of the tree where `relative` is NULL. */
+static recloser_status for_each(struct rebuild *r, const char *relative, object_visit *visit, recloser_error *error)
 {
-	struct bucket *bucket = r->dataset->bucket;
-	const char *path = relative ? path_control(r->dataset, r->arena, relative) : r->dataset->tree;
-	const char *folder = arena_printf(r->arena, "%s/", object_key(r->dataset, path));
-	struct bucket_listing what = {.prefix = folder};
-	do {
-		struct bucket_page page;
-		enum bucket_answer answer = bucket->ops->list(bucket, r->arena, &what, &page, error);
-		if (answer != BUCKET_DONE)
-			return object_failed(r->dataset, answer, "list", folder, error);
-		for (size_t i = 0; i < page.count; i++)
-			RC_TRY(each(r, page.at[i].key + strlen(folder), &page.at[i], error));
-		what.next = page.next;
-	} while (what.next);
-	return RECLOSER_OK;
+	const char *directory = relative ? path_control(r->dataset, r->arena, relative) : r->dataset->tree;
+	struct bucket_listing what = object_below(r->dataset, r->arena, directory);
+	return object_each(r->dataset, r->arena, &what, visit, r, error);
 }
 
 /* "a/b/c" -> "a/b", "c"; the folder is "" where there is none. */
@@ -79,9 +65,10 @@ static bool has_number(struct rebuild *r, const char *partition, int64_t seq)
 	return json_object_get(json_object_get(r->numbers, partition), number_text(r->arena, seq)) != NULL;
 }
 
-static recloser_status note_record(struct rebuild *r, const char *relative, const struct bucket_object *object,
+static recloser_status note_record(void *arg, const char *relative, const struct bucket_object *object,
 								   recloser_error *error)
 {
+	struct rebuild *r = arg;
 	const char *leaf, *partition = split(r->arena, relative, &leaf);
 	(void)object;
 	(void)error;
@@ -91,9 +78,10 @@ static recloser_status note_record(struct rebuild *r, const char *relative, cons
 }
 
 /* load_date=2026-07-15/state=TX/month=2026-07/part.parquet.00000002.RUN, of the run that archived it. */
-static recloser_status note_archived(struct rebuild *r, const char *relative, const struct bucket_object *object,
+static recloser_status note_archived(void *arg, const char *relative, const struct bucket_object *object,
 									 recloser_error *error)
 {
+	struct rebuild *r = arg;
 	static const char day[] = "load_date=", part[] = "part.parquet.";
 	const char *leaf, *folder = split(r->arena, relative, &leaf);
 	size_t length = strcspn(folder, "/");
@@ -175,9 +163,10 @@ static void tell_report(struct rebuild *r, const json_t *report)
 	}
 }
 
-static recloser_status tell_run(struct rebuild *r, const char *relative, const struct bucket_object *object,
+static recloser_status tell_run(void *arg, const char *relative, const struct bucket_object *object,
 								recloser_error *error)
 {
+	struct rebuild *r = arg;
 	json_t *json;
 	recloser_error unreadable = {0};
 	(void)relative;
@@ -283,9 +272,10 @@ static recloser_status from_archive(struct rebuild *r, const struct archived *ar
 }
 
 /* A live object that the newest record does not describe is the version after it. */
-static recloser_status from_live(struct rebuild *r, const char *relative, const struct bucket_object *object,
+static recloser_status from_live(void *arg, const char *relative, const struct bucket_object *object,
 								 recloser_error *error)
 {
+	struct rebuild *r = arg;
 	enum { TRIES = 5 };
 	const char *leaf, *partition = split(r->arena, relative, &leaf);
 	bool moved = true;

@@ -20,40 +20,37 @@ static recloser_status look_at_all(struct dataset *dataset, struct arena *arena,
 	return RECLOSER_OK;
 }
 
-static recloser_status look_at_stray(struct dataset *dataset, struct arena *arena, const char *partition,
-									 struct recovery *out, recloser_error *error)
+struct strays {
+	struct dataset *dataset;
+	struct arena *arena;
+	struct recovery *out;
+};
+
+static recloser_status look_at_stray(void *arg, const char *rest, const struct bucket_object *object, recloser_error *error)
 {
-	struct object_part *part = object_part(dataset, partition);
-	if (part->number == 0 && dataset->objects->writing)
-		RC_TRY(object_settle(dataset, part, NULL, true, error));
+	struct strays *strays = arg;
+	struct recovery *out = strays->out;
+	const char *slash = strrchr(rest, '/');
+	const char *partition = slash ? arena_strndup(strays->arena, rest, (size_t)(slash - rest)) : "";
+	(void)object;
+	if (strcmp(slash ? slash + 1 : rest, "part.parquet") != 0 || !is_partition_path(partition)) {
+		strings_add(strays->arena, &out->foreign, rest);
+		return RECLOSER_OK;
+	}
+	struct object_part *part = object_part(strays->dataset, partition);
+	if (part->number == 0 && strays->dataset->objects->writing)
+		RC_TRY(object_settle(strays->dataset, part, NULL, true, error));
 	if (part->number == 0 && !strings_has(&out->adoptable, partition))
-		strings_add(arena, &out->adoptable, partition);
+		strings_add(strays->arena, &out->adoptable, partition);
 	return RECLOSER_OK;
 }
 
 static recloser_status look_at_tree(struct dataset *dataset, struct arena *arena, struct recovery *out,
 									recloser_error *error)
 {
-	struct bucket *bucket = dataset->bucket;
-	const char *folder = arena_printf(arena, "%s/", object_key(dataset, dataset->tree));
-	struct bucket_listing what = {.prefix = folder};
-	do {
-		struct bucket_page page;
-		enum bucket_answer answer = bucket->ops->list(bucket, arena, &what, &page, error);
-		if (answer != BUCKET_DONE)
-			return object_failed(dataset, answer, "list", folder, error);
-		for (size_t i = 0; i < page.count; i++) {
-			const char *relative = page.at[i].key + strlen(folder), *slash = strrchr(relative, '/');
-			const char *partition = slash ? arena_strndup(arena, relative, (size_t)(slash - relative)) : "";
-			bool named = strcmp(slash ? slash + 1 : relative, "part.parquet") == 0 && is_partition_path(partition);
-			if (named)
-				RC_TRY(look_at_stray(dataset, arena, partition, out, error));
-			else
-				strings_add(arena, &out->foreign, relative);
-		}
-		what.next = page.next;
-	} while (what.next);
-	return RECLOSER_OK;
+	struct bucket_listing what = object_below(dataset, arena, dataset->tree);
+	struct strays strays = {dataset, arena, out};
+	return object_each(dataset, arena, &what, look_at_stray, &strays, error);
 }
 
 void object_recorded(struct dataset *dataset, struct arena *arena, struct strings *warnings)
