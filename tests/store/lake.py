@@ -10,7 +10,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from support import Case, FULL, main  # noqa: E402,F401
 
-from proxy import Proxy  # noqa: E402
+from proxy import PASS, Proxy  # noqa: E402
 from servers import S3_SERVERS, listed, s3_environment, signed  # noqa: E402
 
 SPEC = """\
@@ -81,6 +81,20 @@ class Lake(Case):
     def call_json(self, *args, **more):
         more["env"] = {**self.environment, **more.get("env", {})}
         return self.recloser_json(*args, **more)
+
+    def at_request(self, number, answer):
+        """From now on the proxy asks `answer` what to do at request `number`, and lets all others pass. Gives a list that is empty
+        as long as there was no such request."""
+        hit = []
+
+        def act(request):
+            if request.number != number or hit:
+                return PASS
+            hit.append(request)
+            return answer(request)
+
+        self.proxy.reset(act)
+        return hit
 
     def load(self, version, code=0, states=("TX",), **more):
         return self.call_json("load", self.spec_path, self.delivery(version, states), code=code, **more)

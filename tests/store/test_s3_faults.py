@@ -84,6 +84,17 @@ class Killed(Lake):
 
 
 class Faults(Lake):
+    def gone_from_the_put_on(self):
+        """The store makes a version live, and nobody hears of it or anything else."""
+        gone = []
+
+        def act(request):
+            if request.live_put:
+                gone.append(request)
+            return DROP_AFTER if gone else PASS
+
+        self.proxy.reset(act)
+
     def each_request(self, action):
         self.load(0)
         number = 0
@@ -92,15 +103,7 @@ class Faults(Lake):
             self.fresh(f"-{action}-{number}")
             self.proxy.reset()
             self.load(1)
-            hit = []
-
-            def act(request):
-                if request.number == number:
-                    hit.append(request)
-                    return action
-                return PASS
-
-            self.proxy.reset(act)
+            hit = self.at_request(number, lambda request: action)
             story = f"{NAMES[action]} at request {number}"
             done = self.call_json("load", self.spec_path, self.delivery(2), code=0)
             self.assertEqual(done["outcome"], "loaded", story)
@@ -205,14 +208,7 @@ class Faults(Lake):
     def test_plan_of_many_megabytes(self):
         """As of a dead run of thousands of partitions: read all the same."""
         self.load(1)
-        gone = []
-
-        def act(request):
-            if request.live_put:
-                gone.append(request)
-            return DROP_AFTER if gone else PASS
-
-        self.proxy.reset(act)
+        self.gone_from_the_put_on()
         self.call("load", self.spec_path, self.delivery(2), code=7)
         self.proxy.reset()
         (run,) = self.plans()
@@ -243,14 +239,7 @@ class Faults(Lake):
 
     def test_the_store_goes_away_for_good(self):
         self.load(1)
-        gone = []
-
-        def act(request):
-            if request.live_put:
-                gone.append(request)
-            return DROP_AFTER if gone else PASS
-
-        self.proxy.reset(act)
+        self.gone_from_the_put_on()
         done = self.call("load", self.spec_path, self.delivery(2), code=7)
         self.assertIn("run the same load again", done.err)
         self.proxy.reset()

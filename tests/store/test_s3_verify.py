@@ -65,15 +65,12 @@ class Verify(Lake):
             self.fresh(f"-{number}")
             self.proxy.reset()
             self.load(1)
-            hit = []
 
-            def act(request):
-                if request.number == number and not hit:
-                    hit.append(request)
-                    self.recloser_json("load", self.spec_path, self.delivery(2), env={**self.environment, **straight})
+            def replace(request):
+                self.recloser_json("load", self.spec_path, self.delivery(2), env={**self.environment, **straight})
                 return PASS
 
-            self.proxy.reset(act)
+            hit = self.at_request(number, replace)
             done = self.call_json("verify", self.spec_path, "--archive", code=None)
             self.assertEqual(done["outcome"], "sound", f"replaced at request {number}: {done}")
             if not hit:

@@ -368,6 +368,19 @@ static const char *known_of(const struct memory_store *store)
 	return "";
 }
 
+/* After a load that was to die at request n: the next one ends well, and all is there once. True: the first needed no more
+ * requests than that. */
+static bool lives_on(struct memory_store *store, const char *again, const char *story, const struct loaded *dead, unsigned n)
+{
+	must_load(store, again);
+	assert_live(store, again);
+	check(store, story);
+	if (dead->requests > n)
+		return false;
+	assert_int_equal(dead->status, RECLOSER_OK);
+	return true;
+}
+
 /* known.json of long ago, which by chance names what is live again: versions 1 and 3 have the same bytes. */
 static void test_old_known(void **state)
 {
@@ -383,12 +396,7 @@ static void test_old_known(void **state)
 		struct loaded dead = load(store, "four", &faults);
 		const char *story = arena_printf(arena, "known.json of version 1, dead after %u requests", n);
 		memory_put(store, "_recloser/queue/known.json", old);
-		must_load(store, "four");
-		assert_live(store, "four");
-		check(store, story);
-		bool ended = dead.requests <= n;
-		if (ended)
-			assert_int_equal(dead.status, RECLOSER_OK);
+		bool ended = lives_on(store, "four", story, &dead, n);
 		arena_free(arena);
 		if (ended)
 			break;
@@ -420,12 +428,7 @@ static void kill_everywhere(const char *first, const char *again)
 		struct memory_faults faults = {.stop_after = n};
 		struct loaded dead = load(store, "two", &faults);
 		const char *story = arena_printf(arena, "dead after %u requests, then %s", n, again);
-		must_load(store, again);
-		assert_live(store, again);
-		check(store, story);
-		bool ended = dead.requests <= n;
-		if (ended)
-			assert_int_equal(dead.status, RECLOSER_OK);
+		bool ended = lives_on(store, again, story, &dead, n);
 		arena_free(arena);
 		if (ended)
 			break;
