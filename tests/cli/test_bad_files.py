@@ -46,6 +46,18 @@ class BadFiles(Loading):
         content[middle:middle + 4000] = b"\xff" * 4000
         self.refuse(self.write("damaged.parquet", bytes(content)), said=["damaged.parquet"])
 
+    def test_page_that_goes_on_behind_the_end(self):
+        """A length in the header of a page, made as large as its two bytes can say."""
+        parquet = self.need("pyarrow.parquet")
+        path = self.dir / "long.parquet"
+        parquet.write_table(self.need("pyarrow").table({"queue_id": range(100)}), path, compression="none", use_dictionary=False)
+        chunk = parquet.ParquetFile(path).metadata.row_group(0).column(0)
+        data, at = bytearray(path.read_bytes()), chunk.data_page_offset
+        header = bytes(data[at:at + 8])
+        self.assertEqual((header[0], header[2], header[5]), (0x15, 0x15, 0x15), header)  # type, length, length compressed: i32 each
+        data[at + 6:at + 8] = b"\xfe\x7f"  # 8,191
+        self.refuse(self.write("behind.parquet", bytes(data)), said=["begins no page", "behind.parquet", "column queue_id"])
+
     def test_web_page(self):
         error = self.refuse(self.write("queue.csv", HTML), said=["queue.csv"])
         self.assertRegex(error["what"] + error["where"] + error["hint"], "HTML|html")
