@@ -94,6 +94,7 @@ void layers_partition(struct layers *layers)
 		          arena_printf(arena, "partition column %s is missing", name), name, NULL);
 		layers_fault(layers, arena_printf(arena, "%s = '__HIVE_DEFAULT_PARTITION__'", value),
 		          "the word that Hive keeps for a missing partition value", name, value);
+		layers_fault(layers, arena_printf(arena, "contains(%s, chr(0))", value), "a zero byte, which no path may hold", name, value);
 		/* Three bytes for one at the most: short values need no encoding to be measured. */
 		size_t room = 255 - strlen(partition_encoded(arena, name)) - 1;
 		layers_fault(layers, arena_printf(arena, "CASE WHEN strlen(%s) > %zu THEN strlen(url_encode(%s)) > %zu ELSE FALSE END", value, room / 3, value, room),

@@ -265,6 +265,17 @@ class Rows(Loading):
         self.assertEqual([(row, column) for _, column, _, row in self.quarantine(report)], [(2, "state"), (3, "state"), (4, "state")])
         self.assertEqual(self.partitions(), [TX])
 
+    def test_a_zero_byte_can_not_partition(self):
+        """Text may hold one; a path may not, and T is not what was meant."""
+        table = self.need("pyarrow").table({"queue_id": ["Q1", "Q2", "Q3"], "state": ["TX", "T\0X", "T"], "month": ["2026-07"] * 3,
+                                            "published_at": ["2026-07-02"] * 3, "capacity_mw": [1.0, 2.0, 3.0], "note": ["a\0b", "c", "d"]})
+        self.need("pyarrow.parquet").write_table(table, self.dir / "zero.parquet")
+        columns = {"published_at": "{type: timestamp}", "capacity_mw": "{type: double}"}
+        report = self.load(self.queue_spec(columns, geometry=None, quarantine=QUARANTINE), self.dir / "zero.parquet")
+        self.assertEqual([(reason, column, row) for reason, column, _, row in self.quarantine(report)], [("a zero byte, which no path may hold", "state", 2)])
+        self.assertEqual(self.partitions(), ["state=T/month=2026-07", TX])
+        self.assertEqual(self.table(TX, "queue_id, note"), [("Q1", "a\0b")])
+
     def test_unlisted_columns(self):
         data = self.write("a.csv", "Plant Code,queue_id,state,month,published_at,lon,lat,Net  MW (ac)\n007,Q1,TX,2026-07,2026-07-02,-97,31,1.50\n")
         columns = {"published_at": "{type: timestamp}"}
