@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch/batch.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -400,6 +401,18 @@ static void name_inputs(struct batch *batch, struct batch_part *part, const char
 	}
 }
 
+/* Every row that came in stands in a partition or was counted when it left (design invariant I7). */
+static recloser_status add_up(const struct batch *batch, recloser_error *error)
+{
+	uint64_t found = batch->filtered + batch->quarantined + batch->superseded;
+	for (size_t i = 0; i < batch->part_count; i++)
+		found += batch->parts[i].rows;
+	if (found == batch->rows_in)
+		return RECLOSER_OK;
+	error_set(error, RECLOSER_IO, "batch.lost", "%" PRIu64 " rows came in, and %" PRIu64 " are accounted for", batch->rows_in, found);
+	return error_hint(error, "nothing was made live; this is a fault of recloser or of this machine's memory: run again, and report it");
+}
+
 recloser_status batch_find_parts(struct batch *batch, recloser_error *error)
 {
 	struct arena *arena = batch->arena;
@@ -433,5 +446,6 @@ recloser_status batch_find_parts(struct batch *batch, recloser_error *error)
 	if (batch->part_count == 1) /* all there is: no row need be asked where it belongs */
 		batch->parts[0].rows_sql = "batch WHERE TRUE";
 	qsort(batch->parts, batch->part_count, sizeof *batch->parts, by_path);
+	RC_TRY(add_up(batch, error));
 	return look_at_values(batch, error);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <string.h>
 
 #include "partition/part.h"
@@ -98,6 +99,9 @@ recloser_status parts_content(struct part_format *format, struct part *parts, re
 		if (i >= rows.row_count || (!one && strcmp(rows_at(&rows, i, 0), batch->parts[i].path) != 0))
 			return error_set(error, RECLOSER_IO, "engine.content", "the content pass lost partition %s", batch->parts[i].path);
 		RC_TRY(content_read(arena, &format->schema, rows_at(&rows, i, 1), &parts[i].content, error));
+		if (parts[i].content.rows != batch->parts[i].rows)
+			return error_set(error, RECLOSER_IO, "engine.content", "%" PRIu64 " rows instead of %" PRIu64 " are left for partition %s",
+			                 parts[i].content.rows, batch->parts[i].rows, batch->parts[i].path);
 		types |= parts[i].content.geometry.types;
 	}
 	choose_covering(format, types);
