@@ -32,7 +32,8 @@ int digests_add(struct digests *digests, struct digest128 digest);
 int digests_move(struct digests *to, struct digests *from); /* of one room; `from` is empty then. Failed: both hold what is left */
 /* Told of each digest that occurs more than once, in their order; 0 to go on, else an errno that ends the telling. */
 typedef int (*digest_doubled)(void *to, const struct digest128 *digest);
-/* How many different digests occur more than once, each told to `tell` where that is not NULL. Reorders them, and moves them into the file if some are there already. */
+/* How many different digests occur more than once, each told to `tell` where that is not NULL. Reorders them, and moves them
+ * into the file if some are there already. */
 int digests_doubled(struct digests *digests, uint64_t *doubled, digest_doubled tell, void *to);
 void digests_free(struct digests *digests);
 

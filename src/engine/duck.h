@@ -29,6 +29,7 @@ struct content_name {
 struct engine_shared {
 	duckdb_database database;
 	uint64_t memory_bytes;
+	int64_t threads;      /* that may be at work, those which give statements among them */
 	pthread_mutex_t lock; /* over everything below */
 	int connections;
 	uint64_t last_id;

@@ -4,7 +4,8 @@
  * Every connection works on an in-memory database: what is on disk are the files that statements name and what is spilled.
  * Row order is promised by ORDER BY alone. The engine's own keeping of insertion order is off: it would put every scan of
  * a source on one thread, and would hide a forgotten ORDER BY until rows come from several threads. A statement that has an
- * ORDER BY at its end keeps it, COPY included, whatever the setting. */
+ * ORDER BY at its end keeps it, COPY included, whatever the setting. Once a run's rows lie in a table in the order of their
+ * files, the setting is on, and they are read as they lie (batch/cluster.c). */
 #include "engine/engine.h"
 
 #include <inttypes.h>
@@ -178,6 +179,9 @@ recloser_status engine_open(struct arena *arena, const struct engine_options *op
 	struct engine *engine;
 	RC_TRY(connect_to(arena, shared, &engine, error));
 	RC_TRY(engine_run(engine, "set the engine's zone to UTC", "SET GLOBAL TimeZone = 'UTC'", error));
+	struct rows rows;
+	RC_TRY(engine_query(engine, arena, "count the engine's threads", "SELECT CAST(current_setting('threads') AS BIGINT)", &rows, error));
+	shared->threads = rows_int(&rows, 0, 0);
 	RC_TRY(scan_register(engine, error));
 	*out = engine;
 	return RECLOSER_OK;
@@ -471,23 +475,10 @@ recloser_status engine_query(struct engine *engine, struct arena *arena, const c
 	return status;
 }
 
+/* As many threads from outside as there may be at all: none is left for the engine to start. */
 recloser_status engine_share(struct engine *engine, bool shared, recloser_error *error)
 {
-	const char *doing = "share the threads out";
-	struct arena *arena = arena_new(NULL);
-	if (!arena)
-		return error_set(error, RECLOSER_IO, "memory", "out of memory");
-	if (setjmp(*arena_guard(arena)) != 0) {
-		arena_free(arena);
-		return error_set(error, RECLOSER_IO, "memory", "out of memory");
-	}
-	/* As many threads from outside as there may be at all: none is left for the engine to start. */
-	struct rows rows;
-	recloser_status status = engine_query(engine, arena, doing, "SELECT CAST(current_setting('threads') AS BIGINT)", &rows, error);
-	if (status == RECLOSER_OK)
-		status = engine_runf(engine, doing, error, "SET GLOBAL external_threads = %" PRId64, shared ? 1 : rows_int(&rows, 0, 0));
-	arena_free(arena);
-	return status;
+	return engine_runf(engine, "share the threads out", error, "SET GLOBAL external_threads = %" PRId64, shared ? 1 : engine->shared->threads);
 }
 
 const char *rows_at(const struct rows *rows, size_t row, size_t column)
