@@ -11,8 +11,9 @@
 #include "partition/part.h"
 
 /* From this many rows on text is looked at for repetition: below, the looking costs more than it saves. A column with more
- * different values than this in a part stays text. Both are in the bytes of a file (docs/format.md). */
-enum { WORDS_ROWS = ROW_GROUP_ROWS, WORDS_MOST = 4096 };
+ * different values than this in a part, or longer ones in all, stays text: each row group repeats them. These are in the
+ * bytes of a file (docs/format.md). */
+enum { WORDS_ROWS = ROW_GROUP_ROWS, WORDS_MOST = 4096, WORDS_BYTES = 65536 };
 
 /* zstd's level. Pages of so few rows come out no larger with the least of it, and a fifth of the writing is saved. */
 enum { FEW_ROWS = 10000, LEVEL_FEW = 1, LEVEL = 3 };
@@ -186,9 +187,10 @@ static recloser_status make_words(struct copy *copy, size_t column, const char *
 	RC_TRY(engine_runf(copy->engine, "list the words of a column", error,
 	    "CREATE OR REPLACE TEMP TABLE rc_words AS SELECT DISTINCT %s AS word FROM %s AND %s IS NOT NULL LIMIT %d", name,
 	    copy->part->batch_part->rows_sql, name, WORDS_MOST + 1));
-	RC_TRY(engine_query(copy->engine, arena, "count the words of a column", "SELECT count(*) FROM rc_words", &rows, error));
-	int64_t count = rows_int(&rows, 0, 0);
-	if (count == 0 || count > WORDS_MOST)
+	RC_TRY(engine_query(copy->engine, arena, "count the words of a column", "SELECT count(*), CAST(sum(strlen(word)) AS BIGINT) FROM rc_words",
+	                    &rows, error));
+	int64_t count = rows_int(&rows, 0, 0), bytes = rows_int(&rows, 0, 1);
+	if (count == 0 || count > WORDS_MOST || bytes > WORDS_BYTES)
 		return RECLOSER_OK;
 	copy->words[column] = type;
 	return engine_runf(copy->engine, "make a type of words", error,

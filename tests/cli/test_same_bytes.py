@@ -125,8 +125,19 @@ class ManyRows(Loading):
         encodings = dict(duckdb.sql(f"""SELECT path_in_schema, string_agg(DISTINCT encodings, ' ') FROM parquet_metadata('{file}')
             GROUP BY 1""").fetchall())
         self.assertEqual((encodings["status"], encodings["owner"]), ("RLE_DICTIONARY", "RLE_DICTIONARY"))
-        lowest = dict(duckdb.sql(f"""SELECT path_in_schema, count(DISTINCT stats_max_value) FROM parquet_metadata('{file}') GROUP BY 1""").fetchall())
-        self.assertEqual((lowest["owner"], lowest["queue_id"]), (1, 2))  # extremes of the file for words, of the row group for what it is sorted by
+        extremes = dict(duckdb.sql(f"""SELECT path_in_schema, count(DISTINCT stats_max_value) FROM parquet_metadata('{file}') GROUP BY 1""").fetchall())
+        self.assertEqual((extremes["owner"], extremes["queue_id"]), (1, 2))  # extremes of the file for words, of the row group for what it is sorted by
+
+    def test_long_words(self):
+        """Each row group would repeat them all: 80 kB of them stay text, of which a row group has its own extremes."""
+        duckdb = self.need("duckdb")
+        duckdb.connect().execute(f"""COPY (SELECT printf('Q%06d', i) AS queue_id, 'TX' AS state, '2026-07' AS month, TIMESTAMP '2026-07-02' AS published_at,
+            i AS position, printf('%0200d', i // 325) AS long, printf('%d', i // 325) AS short FROM range({self.ROWS}) r(i))
+            TO '{self.dir}/long.parquet' (FORMAT parquet)""")
+        self.load_into("long", self.dir / "long.parquet")
+        extremes = dict(duckdb.sql(f"""SELECT path_in_schema, count(DISTINCT stats_max_value)
+            FROM parquet_metadata('{self.live("state=TX/month=2026-07")}') GROUP BY 1""").fetchall())
+        self.assertEqual((extremes["long"], extremes["short"]), (2, 1))
 
     def test_parts_in_order(self):
         self.assertEqual(len(self.same(["TX", "OK", "NM", "AZ", "KS"])), 5)
