@@ -252,6 +252,23 @@ class Rows(Loading):
         self.assertEqual((report["rows_written"], report["superseded"], report["collapsed"], report["ties"]), (2, 1, 1, 1))
         self.assertEqual(self.table(TX, "queue_id, capacity_mw"), [("Q1", 2.0), ("Q2", 1.0)])
 
+    def test_a_key_in_two_partitions(self):
+        """Allowed, since a project may be listed under two states, and said; where the state is part of the key, these are two."""
+        said = "in more than one partition of this load"
+        data = self.write("a.csv", HEAD + line("Q1") + line("Q1", state="NM") + line("Q2") + line("Q3") + line("Q3", state="OK"))
+        report = self.load(self.queue_spec(partition="[state]"), data)
+        self.assertEqual(report["rows_written"], 5)
+        self.assertEqual([w for w in report["warnings"] if said in w], [f"2 keys are {said}"])
+        other = {"one": (line("Q1") + line("Q1", state="NM"), {}, [f"1 key is {said}"]),
+                 "none": (line("Q1") + line("Q2", state="NM"), {}, []),
+                 "both": (line("Q1") + line("Q1", state="NM"), {"key": "{identity: [queue_id, state]}"}, []),
+                 "series": (line("Q1") + line("Q1", month="2026-08"), {"partition": "[state, month]", "series": "month"}, [])}
+        for name, (rows, fields, expected) in other.items():
+            spec = self.queue_spec(name=f"{name}.yaml", root=name, **{"partition": "[state]", **fields})
+            self.lake = name
+            report = self.load(spec, self.write(f"{name}.csv", HEAD + rows))
+            self.assertEqual([w for w in report["warnings"] if said in w], expected, name)
+
     def test_a_column_to_partition_by_is_not_there(self):
         data = self.write("a.csv", "queue_id,state,published_at,lon,lat,capacity_mw\nQ1,TX,2026-07-02,-97,31,1\n")
         error = self.refused(self.queue_spec(), data, said=["month", "queue_id, state, published_at"])

@@ -553,6 +553,40 @@ static unsigned two_writers(unsigned at, unsigned stop_after, const char *conten
 	return requests;
 }
 
+struct put_back {
+	struct memory_store *store;
+	unsigned after;
+};
+
+/* Another program overwrites the live object and puts it back. */
+static void put_back(void *arg, unsigned request)
+{
+	const struct put_back *story = arg;
+	if (request == story->after + 1)
+		memory_put(story->store, live_key, "other");
+	if (request == story->after + 2)
+		memory_put(story->store, live_key, "one");
+}
+
+/* A copy that does not answer and acts when all is over must not act on what was archived since, also where the store does not look
+ * at a copy's condition and the same version was archived twice: a name is for one request. */
+static void test_late_copy(void **state)
+{
+	(void)state;
+	for (unsigned n = 1, sent = 1; n <= sent; n++) {
+		struct arena *arena = arena_new(NULL);
+		struct memory_store *store = STORE(arena, "one");
+		store->blind_copies = true;
+		struct put_back story = {store, n};
+		struct memory_faults faults = {.at = n, .kind = FAULT_LATE, .before = put_back, .arg = &story};
+		sent = load(store, "two", &faults).requests;
+		memory_act_late(store);
+		if (!kept_somewhere(store, "one"))
+			fail_msg("request %u late: the first version is lost", n);
+		arena_free(arena);
+	}
+}
+
 static void test_two_writers(void **state)
 {
 	static const char *const contents[] = {"three", "two", "one"};
@@ -659,6 +693,7 @@ int main(void)
 		cmocka_unit_test(test_versions),      cmocka_unit_test(test_foreign),       cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_copy_variants), cmocka_unit_test(test_stale_listing), cmocka_unit_test(test_death),
 		cmocka_unit_test(test_lost_answers),  cmocka_unit_test(test_late_put),      cmocka_unit_test(test_two_writers),
+		cmocka_unit_test(test_late_copy),
 		cmocka_unit_test(test_old_known),
 	};
 	const struct CMUnitTest tests[] = {
@@ -668,6 +703,7 @@ int main(void)
 		cmocka_unit_test(test_unsafe),         cmocka_unit_test(test_stale_listing),
 		cmocka_unit_test(test_death),          cmocka_unit_test(test_lost_answers),
 		cmocka_unit_test(test_late_put),       cmocka_unit_test(test_two_writers),
+		cmocka_unit_test(test_late_copy),
 		cmocka_unit_test(test_lost_records),   cmocka_unit_test(test_lost_record_of_many),
 		cmocka_unit_test(test_old_known),
 	};
