@@ -5,9 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <cpl_conv.h>
-#include <cpl_string.h>
-
+#include "base/gdal.h"
 #include "geo/quiet.h"
 #include "geo/srs.h"
 
@@ -33,30 +31,30 @@ static OGRErr set_from_text(OGRSpatialReferenceH srs, const char *text)
 				   strncmp(text, "http://opengis.net/def/crs/", 27) == 0 ||
 				   strncmp(text, "https://www.opengis.net/def/crs/", 32) == 0;
 	if (*text == '{' || address || (strchr(text, ':') && !strpbrk(text, "[/\\")))
-		return OSRSetFromUserInput(srs, text);
+		return gdal()->OSRSetFromUserInput(srs, text);
 	if (strchr(text, '[')) {
 		char *rest = (char *)text;
-		return OSRImportFromWkt(srs, &rest);
+		return gdal()->OSRImportFromWkt(srs, &rest);
 	}
-	return *text == '+' ? OSRImportFromProj4(srs, text) : OGRERR_UNSUPPORTED_SRS;
+	return *text == '+' ? gdal()->OSRImportFromProj4(srs, text) : OGRERR_UNSUPPORTED_SRS;
 }
 
 void srs_free(OGRSpatialReferenceH srs)
 {
 	if (srs)
-		OSRRelease(srs); /* complains about NULL */
+		gdal()->OSRRelease(srs); /* complains about NULL */
 }
 
 OGRSpatialReferenceH srs_new(const char *text)
 {
-	OGRSpatialReferenceH srs = OSRNewSpatialReference(NULL);
+	OGRSpatialReferenceH srs = gdal()->OSRNewSpatialReference(NULL);
 	if (!srs)
 		return NULL;
 	if (set_from_text(srs, text) != OGRERR_NONE) {
-		OSRRelease(srs);
+		gdal()->OSRRelease(srs);
 		return NULL;
 	}
-	OSRSetAxisMappingStrategy(srs, OAMS_TRADITIONAL_GIS_ORDER);
+	gdal()->OSRSetAxisMappingStrategy(srs, OAMS_TRADITIONAL_GIS_ORDER);
 	return srs;
 }
 
@@ -73,13 +71,13 @@ static void set_bounds(double bounds[4], double minx, double miny, double maxx, 
 static bool projected_bounds(OGRSpatialReferenceH srs, double bounds[4])
 {
 	double west, south, east, north, box[4];
-	if (!OSRGetAreaOfUse(srs, &west, &south, &east, &north, NULL) || west < -180)
+	if (!gdal()->OSRGetAreaOfUse(srs, &west, &south, &east, &north, NULL) || west < -180)
 		return false;
 	OGRSpatialReferenceH degrees = srs_new("OGC:CRS84");
-	OGRCoordinateTransformationH transformation = degrees ? OCTNewCoordinateTransformation(degrees, srs) : NULL;
+	OGRCoordinateTransformationH transformation = degrees ? gdal()->OCTNewCoordinateTransformation(degrees, srs) : NULL;
 	bool right = transformation &&
-				 OCTTransformBounds(transformation, west, south, east, north, &box[0], &box[1], &box[2], &box[3], 21);
-	OCTDestroyCoordinateTransformation(transformation);
+				 gdal()->OCTTransformBounds(transformation, west, south, east, north, &box[0], &box[1], &box[2], &box[3], 21);
+	gdal()->OCTDestroyCoordinateTransformation(transformation);
 	srs_free(degrees);
 	if (!right || !isfinite(box[0]) || !isfinite(box[1]) || !isfinite(box[2]) || !isfinite(box[3]))
 		return false;
@@ -94,10 +92,10 @@ static void find_bounds(OGRSpatialReferenceH srs, struct found *found)
 {
 	if (found->geographic) {
 		/* 180 degrees in the system's unit, which is a gradian in some old ones. */
-		double radians = OSRGetAngularUnits(srs, NULL);
+		double radians = gdal()->OSRGetAngularUnits(srs, NULL);
 		double half = fabs(radians - M_PI / 180) < 1e-12 || !(radians > 0) ? 180 : M_PI / radians;
 		set_bounds(found->bounds, -half, -half / 2, half, half / 2);
-	} else if (!OSRIsProjected(srs) || !projected_bounds(srs, found->bounds)) {
+	} else if (!gdal()->OSRIsProjected(srs) || !projected_bounds(srs, found->bounds)) {
 		set_bounds(found->bounds, -INFINITY, -INFINITY, INFINITY, INFINITY);
 	}
 }
@@ -108,12 +106,12 @@ static bool find(const char *text, struct found *found)
 	OGRSpatialReferenceH srs = srs_new(text);
 	if (!srs)
 		return false;
-	bool right = OSRExportToPROJJSON(srs, &found->projjson, one_line) == OGRERR_NONE && found->projjson;
+	bool right = gdal()->OSRExportToPROJJSON(srs, &found->projjson, one_line) == OGRERR_NONE && found->projjson;
 	if (right) {
-		const char *authority = OSRGetAuthorityName(srs, NULL), *code = OSRGetAuthorityCode(srs, NULL);
+		const char *authority = gdal()->OSRGetAuthorityName(srs, NULL), *code = gdal()->OSRGetAuthorityCode(srs, NULL);
 		if (authority && code)
 			snprintf(found->id, sizeof found->id, "%s:%s", authority, code);
-		found->geographic = OSRIsGeographic(srs);
+		found->geographic = gdal()->OSRIsGeographic(srs);
 		find_bounds(srs, found);
 	}
 	srs_free(srs);
@@ -122,7 +120,7 @@ static bool find(const char *text, struct found *found)
 
 static void free_found(void *found)
 {
-	CPLFree(((struct found *)found)->projjson);
+	gdal()->VSIFree(((struct found *)found)->projjson);
 }
 
 recloser_status crs_read(struct arena *arena, const char *text, struct crs *out, recloser_error *error)
@@ -130,6 +128,7 @@ recloser_status crs_read(struct arena *arena, const char *text, struct crs *out,
 	/* On the arena before PROJ fills it, so that running out of memory below leaks nothing. */
 	struct found *found = arena_alloc(arena, sizeof *found);
 	struct quiet quiet;
+	RC_TRY(gdal_load(error));
 	arena_defer(arena, free_found, found);
 	quiet_begin(&quiet);
 	bool right = find(text, found);
@@ -157,7 +156,7 @@ bool crs_same(const struct crs *a, const struct crs *b)
 	struct quiet quiet;
 	quiet_begin(&quiet);
 	OGRSpatialReferenceH one = srs_new(a->projjson), other = srs_new(b->projjson);
-	bool same = one && other && OSRIsSameEx(one, other, loosely);
+	bool same = one && other && gdal()->OSRIsSameEx(one, other, loosely);
 	srs_free(one);
 	srs_free(other);
 	quiet_end(&quiet);

@@ -17,8 +17,8 @@ static const char no_memory[] = "out of memory";
 OGRGeometryH shape_from_wkb(const void *wkb, size_t count)
 {
 	OGRGeometryH shape = NULL;
-	if (OGR_G_CreateFromWkbEx(wkb, NULL, &shape, count) != OGRERR_NONE) {
-		OGR_G_DestroyGeometry(shape);
+	if (gdal()->OGR_G_CreateFromWkbEx(wkb, NULL, &shape, count) != OGRERR_NONE) {
+		gdal()->OGR_G_DestroyGeometry(shape);
 		return NULL;
 	}
 	return shape;
@@ -26,11 +26,11 @@ OGRGeometryH shape_from_wkb(const void *wkb, size_t count)
 
 const char *shape_to_wkb(OGRGeometryH shape, uint8_t **out, size_t *out_count)
 {
-	size_t count = OGR_G_WkbSizeEx(shape);
+	size_t count = gdal()->OGR_G_WkbSizeEx(shape);
 	uint8_t *bytes = malloc(count);
 	if (!bytes)
 		return no_memory;
-	if (OGR_G_ExportToIsoWkb(shape, wkbNDR, bytes) != OGRERR_NONE) {
+	if (gdal()->OGR_G_ExportToIsoWkb(shape, wkbNDR, bytes) != OGRERR_NONE) {
 		free(bytes);
 		return "the geometry has no well-known binary form";
 	}
@@ -106,11 +106,11 @@ static const char *wkt_to_wkb(char *text, uint8_t **out, size_t *out_count, int3
 		return not_wkt;
 	char *rest = (char *)at;
 	OGRGeometryH shape = NULL;
-	OGRErr status = OGR_G_CreateFromWkt(&rest, NULL, &shape);
+	OGRErr status = gdal()->OGR_G_CreateFromWkt(&rest, NULL, &shape);
 	const char *wrong = not_wkt;
 	if (status == OGRERR_NONE && shape && rest[strspn(rest, " \t\r\n;")] == '\0')
 		wrong = shape_to_wkb(shape, out, out_count);
-	OGR_G_DestroyGeometry(shape);
+	gdal()->OGR_G_DestroyGeometry(shape);
 	return wrong;
 }
 
@@ -135,29 +135,29 @@ const char *geometry_from_wkt(const char *text, size_t count, uint8_t **out, siz
 /* Surfaces of flat patches become multi polygons; curves lines of 4 degrees a step. Takes `shape`; NULL when it fails. */
 static OGRGeometryH linear(OGRGeometryH shape)
 {
-	OGRwkbGeometryType type = wkbFlatten(OGR_G_GetGeometryType(shape));
+	OGRwkbGeometryType type = gdal()->OGR_GT_Flatten(gdal()->OGR_G_GetGeometryType(shape));
 	if (type == wkbPolyhedralSurface || type == wkbTIN)
-		return OGR_G_ForceTo(shape, wkbMultiPolygon, NULL);
+		return gdal()->OGR_G_ForceTo(shape, wkbMultiPolygon, NULL);
 	if (type == wkbTriangle)
-		return OGR_G_ForceTo(shape, wkbPolygon, NULL);
+		return gdal()->OGR_G_ForceTo(shape, wkbPolygon, NULL);
 	if (type != wkbGeometryCollection) {
-		OGRGeometryH lines = OGR_G_GetLinearGeometry(shape, 4.0, NULL);
-		OGR_G_DestroyGeometry(shape);
+		OGRGeometryH lines = gdal()->OGR_G_GetLinearGeometry(shape, 4.0, NULL);
+		gdal()->OGR_G_DestroyGeometry(shape);
 		return lines;
 	}
 	/* Part by part: a collection may hold both. */
-	OGRGeometryH collection = OGR_G_CreateGeometry(wkbGeometryCollection);
-	OGR_G_Set3D(collection, OGR_G_Is3D(shape));
-	OGR_G_SetMeasured(collection, OGR_G_IsMeasured(shape));
-	for (int i = 0; collection && i < OGR_G_GetGeometryCount(shape); i++) {
-		OGRGeometryH part = linear(OGR_G_Clone(OGR_G_GetGeometryRef(shape, i)));
-		if (!part || OGR_G_AddGeometryDirectly(collection, part) != OGRERR_NONE) {
-			OGR_G_DestroyGeometry(part);
-			OGR_G_DestroyGeometry(collection);
+	OGRGeometryH collection = gdal()->OGR_G_CreateGeometry(wkbGeometryCollection);
+	gdal()->OGR_G_Set3D(collection, gdal()->OGR_G_Is3D(shape));
+	gdal()->OGR_G_SetMeasured(collection, gdal()->OGR_G_IsMeasured(shape));
+	for (int i = 0; collection && i < gdal()->OGR_G_GetGeometryCount(shape); i++) {
+		OGRGeometryH part = linear(gdal()->OGR_G_Clone(gdal()->OGR_G_GetGeometryRef(shape, i)));
+		if (!part || gdal()->OGR_G_AddGeometryDirectly(collection, part) != OGRERR_NONE) {
+			gdal()->OGR_G_DestroyGeometry(part);
+			gdal()->OGR_G_DestroyGeometry(collection);
 			collection = NULL;
 		}
 	}
-	OGR_G_DestroyGeometry(shape);
+	gdal()->OGR_G_DestroyGeometry(shape);
 	return collection;
 }
 
@@ -170,7 +170,7 @@ const char *geometry_linearize(const void *wkb, size_t count, uint8_t **out, siz
 	shape = shape ? linear(shape) : NULL;
 	if (shape)
 		wrong = shape_to_wkb(shape, out, out_count);
-	OGR_G_DestroyGeometry(shape);
+	gdal()->OGR_G_DestroyGeometry(shape);
 	quiet_end(&quiet);
 	return wrong;
 }
@@ -180,8 +180,8 @@ const char *geometry_invalid(const void *wkb, size_t count, char *buffer, size_t
 	struct quiet quiet;
 	quiet_begin(&quiet);
 	OGRGeometryH shape = shape_from_wkb(wkb, count);
-	bool valid = shape && OGR_G_IsValid(shape);
-	OGR_G_DestroyGeometry(shape);
+	bool valid = shape && gdal()->OGR_G_IsValid(shape);
+	gdal()->OGR_G_DestroyGeometry(shape);
 	quiet_end(&quiet);
 	if (valid)
 		return NULL;
@@ -192,9 +192,9 @@ const char *geometry_invalid(const void *wkb, size_t count, char *buffer, size_t
 
 static OGRGeometryH centroid_of(OGRGeometryH shape)
 {
-	OGRGeometryH point = OGR_G_CreateGeometry(wkbPoint);
-	if (point && (OGR_G_Centroid(shape, point) != OGRERR_NONE || OGR_G_IsEmpty(point))) {
-		OGR_G_DestroyGeometry(point);
+	OGRGeometryH point = gdal()->OGR_G_CreateGeometry(wkbPoint);
+	if (point && (gdal()->OGR_G_Centroid(shape, point) != OGRERR_NONE || gdal()->OGR_G_IsEmpty(point))) {
+		gdal()->OGR_G_DestroyGeometry(point);
 		point = NULL;
 	}
 	return point;
@@ -209,15 +209,15 @@ static const char *point_of(const void *wkb, size_t count, OGRGeometryH (*find)(
 	OGRGeometryH shape = shape_from_wkb(wkb, count);
 	OGRGeometryH point = shape ? find(shape) : NULL;
 	const char *wrong = point ? shape_to_wkb(point, out, out_count) : refused;
-	OGR_G_DestroyGeometry(point);
-	OGR_G_DestroyGeometry(shape);
+	gdal()->OGR_G_DestroyGeometry(point);
+	gdal()->OGR_G_DestroyGeometry(shape);
 	quiet_end(&quiet);
 	return wrong;
 }
 
 const char *geometry_point_on_surface(const void *wkb, size_t count, uint8_t **out, size_t *out_count)
 {
-	return point_of(wkb, count, OGR_G_PointOnSurface, "the geometry has no point on its surface", out, out_count);
+	return point_of(wkb, count, gdal()->OGR_G_PointOnSurface, "the geometry has no point on its surface", out, out_count);
 }
 
 const char *geometry_centroid(const void *wkb, size_t count, uint8_t **out, size_t *out_count)

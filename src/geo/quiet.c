@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-#include <cpl_error.h>
+#include "base/gdal.h"
 
 static void CPL_STDCALL collect(CPLErr class, CPLErrorNum number, const char *message)
 {
 	(void)number;
-	struct quiet *quiet = CPLGetErrorHandlerUserData();
+	struct quiet *quiet = gdal()->CPLGetErrorHandlerUserData();
 	if (!quiet || class < CE_Warning || quiet->failed)
 		return;
 	quiet->failed = class >= CE_Failure;
@@ -21,12 +21,12 @@ void quiet_begin(struct quiet *quiet)
 {
 	quiet->text[0] = '\0';
 	quiet->failed = false;
-	CPLPushErrorHandlerEx(collect, quiet);
+	gdal()->CPLPushErrorHandlerEx(collect, quiet);
 }
 
 void quiet_end(struct quiet *quiet)
 {
 	(void)quiet;
-	CPLPopErrorHandler();
-	CPLErrorReset();
+	gdal()->CPLPopErrorHandler();
+	gdal()->CPLErrorReset();
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <ogr_api.h>
+#include "base/gdal.h"
 
 /* NULL when GDAL does not understand the bytes. */
 OGRGeometryH shape_from_wkb(const void *wkb, size_t count);

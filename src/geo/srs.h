@@ -3,7 +3,7 @@
 #ifndef RECLOSER_GEO_SRS_H
 #define RECLOSER_GEO_SRS_H
 
-#include <ogr_srs_api.h>
+#include "base/gdal.h"
 
 /* From any text PROJ knows, without looking at files or the network; NULL when it is none. */
 OGRSpatialReferenceH srs_new(const char *text);

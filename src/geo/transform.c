@@ -31,7 +31,7 @@ struct transform *transform_new(const char *from_projjson, const char *to_projjs
 	transform->from = srs_new(from_projjson);
 	transform->to = srs_new(to_projjson);
 	if (transform->from && transform->to)
-		transform->idle[0] = OCTNewCoordinateTransformation(transform->from, transform->to);
+		transform->idle[0] = gdal()->OCTNewCoordinateTransformation(transform->from, transform->to);
 	quiet_end(&quiet);
 	if (!transform->idle[0]) {
 		transform_free(transform);
@@ -46,7 +46,7 @@ void transform_free(struct transform *transform)
 	if (!transform)
 		return;
 	for (int i = 0; i < transform->idle_count; i++)
-		OCTDestroyCoordinateTransformation(transform->idle[i]);
+		gdal()->OCTDestroyCoordinateTransformation(transform->idle[i]);
 	srs_free(transform->from);
 	srs_free(transform->to);
 	pthread_mutex_destroy(&transform->lock);
@@ -58,7 +58,7 @@ static OGRCoordinateTransformationH take(struct transform *transform)
 	pthread_mutex_lock(&transform->lock);
 	OGRCoordinateTransformationH handle = transform->idle_count
 											  ? transform->idle[--transform->idle_count]
-											  : OCTNewCoordinateTransformation(transform->from, transform->to);
+											  : gdal()->OCTNewCoordinateTransformation(transform->from, transform->to);
 	pthread_mutex_unlock(&transform->lock);
 	return handle;
 }
@@ -71,7 +71,7 @@ static void give_back(struct transform *transform, OGRCoordinateTransformationH 
 		transform->idle[transform->idle_count++] = handle;
 	pthread_mutex_unlock(&transform->lock);
 	if (!room)
-		OCTDestroyCoordinateTransformation(handle);
+		gdal()->OCTDestroyCoordinateTransformation(handle);
 }
 
 const char *transform_wkb(struct transform *transform, const void *wkb, size_t count, uint8_t **out, size_t *out_count)
@@ -85,8 +85,8 @@ const char *transform_wkb(struct transform *transform, const void *wkb, size_t c
 	if (!handle)
 		wrong = "out of memory";
 	else if (shape)
-		wrong = OGR_G_Transform(shape, handle) == OGRERR_NONE ? shape_to_wkb(shape, out, out_count) : outside;
-	OGR_G_DestroyGeometry(shape);
+		wrong = gdal()->OGR_G_Transform(shape, handle) == OGRERR_NONE ? shape_to_wkb(shape, out, out_count) : outside;
+	gdal()->OGR_G_DestroyGeometry(shape);
 	if (handle)
 		give_back(transform, handle);
 	quiet_end(&quiet);

@@ -7,9 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include <cpl_conv.h>
-#include <cpl_string.h>
-
+#include "base/gdal.h"
 #include "geo/quiet.h"
 
 /* Drivers that fetch from elsewhere or follow what a file refers to: an input is its own bytes and nothing else. */
@@ -21,12 +19,12 @@ static char **allowed; /* made once, never changed */
 
 static void register_drivers(void)
 {
-	GDALAllRegister();
-	for (int i = 0; i < GDALGetDriverCount(); i++) {
-		GDALDriverH driver = GDALGetDriver(i);
-		const char *name = GDALGetDriverShortName(driver);
-		if (GDALGetMetadataItem(driver, GDAL_DCAP_VECTOR, NULL) && CSLFindString((CSLConstList)shut_out, name) < 0)
-			allowed = CSLAddString(allowed, name);
+	gdal()->GDALAllRegister();
+	for (int i = 0; i < gdal()->GDALGetDriverCount(); i++) {
+		GDALDriverH driver = gdal()->GDALGetDriver(i);
+		const char *name = gdal()->GDALGetDriverShortName(driver);
+		if (gdal()->GDALGetMetadataItem(driver, GDAL_DCAP_VECTOR, NULL) && gdal()->CSLFindString((CSLConstList)shut_out, name) < 0)
+			allowed = gdal()->CSLAddString(allowed, name);
 	}
 }
 
@@ -39,7 +37,7 @@ static const char *missing_driver(const char *name)
 	for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++) {
 		size_t length = strlen(name), end = strlen(drivers[i][0]);
 		if (length > end && strcasecmp(name + length - end, drivers[i][0]) == 0)
-			return CSLFindString((CSLConstList)allowed, drivers[i][1]) < 0 ? drivers[i][1] : NULL;
+			return gdal()->CSLFindString((CSLConstList)allowed, drivers[i][1]) < 0 ? drivers[i][1] : NULL;
 	}
 	return NULL;
 }
@@ -50,7 +48,7 @@ static void close_dataset(void *box)
 	struct quiet quiet;
 	quiet_begin(&quiet);
 	if (dataset)
-		GDALClose(dataset);
+		gdal()->GDALClose(dataset);
 	quiet_end(&quiet);
 }
 
@@ -80,17 +78,17 @@ static GDALDatasetH open_quietly(const struct source_request *request, const cha
 	const char *shape[] = {"ADJUST_TYPE=YES", request->block->encoding ? "ENCODING=" : NULL, NULL};
 	const char *gml[] = {"WRITE_GFS=NO", "DOWNLOAD_SCHEMA=NO", NULL};
 	const char *none[] = {NULL};
-	GDALDriverH driver = GDALIdentifyDriverEx(path, GDAL_OF_VECTOR, (const char *const *)allowed, NULL);
-	const char *name = driver ? GDALGetDriverShortName(driver) : "";
+	GDALDriverH driver = gdal()->GDALIdentifyDriverEx(path, GDAL_OF_VECTOR, (const char *const *)allowed, NULL);
+	const char *name = driver ? gdal()->GDALGetDriverShortName(driver) : "";
 	const char **options = strcmp(name, "ESRI Shapefile") == 0 ? shape : strcmp(name, "GML") == 0 ? gml : none;
 	for (size_t i = 0; i < 3; i++)
-		CPLSetThreadLocalConfigOption(sheet_options[i], sheet_headers(&request->block->header));
-	GDALDatasetH dataset = GDALOpenEx(path, GDAL_OF_VECTOR | GDAL_OF_READONLY, (const char *const *)allowed,
+		gdal()->CPLSetThreadLocalConfigOption(sheet_options[i], sheet_headers(&request->block->header));
+	GDALDatasetH dataset = gdal()->GDALOpenEx(path, GDAL_OF_VECTOR | GDAL_OF_READONLY, (const char *const *)allowed,
 									  (const char *const *)options, NULL);
-	for (int i = 0; dataset && i < GDALDatasetGetLayerCount(dataset); i++)
-		OGR_L_GetLayerDefn(GDALDatasetGetLayer(dataset, i));
+	for (int i = 0; dataset && i < gdal()->GDALDatasetGetLayerCount(dataset); i++)
+		gdal()->OGR_L_GetLayerDefn(gdal()->GDALDatasetGetLayer(dataset, i));
 	for (size_t i = 0; i < 3; i++)
-		CPLSetThreadLocalConfigOption(sheet_options[i], NULL);
+		gdal()->CPLSetThreadLocalConfigOption(sheet_options[i], NULL);
 	return dataset;
 }
 
@@ -221,9 +219,9 @@ recloser_status ogr_choose(struct arena *arena, const struct source_request *req
 {
 	struct choice choice = {.arena = arena, .request = request};
 	const struct strings *wanted = &request->block->layer;
-	int total = GDALDatasetGetLayerCount(dataset), last = -1;
+	int total = gdal()->GDALDatasetGetLayerCount(dataset), last = -1;
 	for (int i = 0; i < total; i++)
-		strings_add(arena, &choice.names, arena_strdup(arena, OGR_L_GetName(GDALDatasetGetLayer(dataset, i))));
+		strings_add(arena, &choice.names, arena_strdup(arena, gdal()->OGR_L_GetName(gdal()->GDALDatasetGetLayer(dataset, i))));
 	choice.chosen = arena_array(arena, (size_t)total + 1, sizeof *choice.chosen);
 	for (int i = 0; i < total; i++)
 		if (is_left(&choice, i)) {
@@ -252,7 +250,7 @@ static recloser_status open_layer(struct arena *arena, const struct source_reque
 								  struct source **out, recloser_error *error)
 {
 	struct ogr_source *ogr = arena_alloc(arena, sizeof *ogr);
-	const char *driver = GDALGetDriverShortName(GDALGetDatasetDriver(dataset));
+	const char *driver = gdal()->GDALGetDriverShortName(gdal()->GDALGetDatasetDriver(dataset));
 	ogr->sheet = is_sheet_driver(driver);
 	if (ogr->sheet && header_is_elsewhere(&request->block->header)) {
 		error_set(error, RECLOSER_REFUSED, "ogr.header", "in %s files the header can only be the first row", driver);
@@ -260,12 +258,12 @@ static recloser_status open_layer(struct arena *arena, const struct source_reque
 		return error_hint(error, "save it as .xlsx, where it can be anywhere");
 	}
 	ogr->name = request->input->name;
-	ogr->layer = GDALDatasetGetLayer(dataset, layer);
+	ogr->layer = gdal()->GDALDatasetGetLayer(dataset, layer);
 	ogr->encoding = request->block->encoding;
 	ogr->raw = ogr->encoding && strcmp(driver, "ESRI Shapefile") == 0;
 	struct source *source = &ogr->source;
 	source->facts.format = arena_printf(arena, "ogr:%s", driver);
-	source->facts.sheet = arena_strdup(arena, OGR_L_GetName(ogr->layer));
+	source->facts.sheet = arena_strdup(arena, gdal()->OGR_L_GetName(ogr->layer));
 	source->facts.bytes = request->input->bytes;
 	RC_TRY(ogr_describe(arena, request, ogr, error));
 	source->ops = &ogr_ops;

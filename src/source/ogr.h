@@ -7,9 +7,7 @@
 #ifndef RECLOSER_SOURCE_OGR_H
 #define RECLOSER_SOURCE_OGR_H
 
-#include <gdal.h>
-#include <ogr_api.h>
-
+#include "base/gdal.h"
 #include "source/source.h"
 
 /* What to hand to GDAL for an input, which may be inside a zip. */

@@ -5,9 +5,7 @@
 
 #include <string.h>
 
-#include <cpl_conv.h>
-#include <ogr_srs_api.h>
-
+#include "base/gdal.h"
 #include "geo/crs.h"
 #include "geo/quiet.h"
 #include "source/ogr_text.h"
@@ -21,8 +19,8 @@ struct stamps {
 
 static enum ogr_reading reading_of(OGRFieldDefnH field)
 {
-	bool boolean = OGR_Fld_GetSubType(field) == OFSTBoolean;
-	switch (OGR_Fld_GetType(field)) {
+	bool boolean = gdal()->OGR_Fld_GetSubType(field) == OFSTBoolean;
+	switch (gdal()->OGR_Fld_GetType(field)) {
 	case OFTInteger:
 		return boolean ? OGR_BOOLEAN : OGR_INTEGER;
 	case OFTInteger64:
@@ -64,19 +62,19 @@ static void survey_stamps(struct ogr_source *ogr, struct stamps *stamps, size_t 
 {
 	struct quiet quiet;
 	quiet_begin(&quiet);
-	OGR_L_SetIgnoredFields(ogr->layer, ignored);
-	OGR_L_ResetReading(ogr->layer);
-	for (OGRFeatureH feature; (feature = OGR_L_GetNextFeature(ogr->layer)) != NULL; OGR_F_Destroy(feature))
+	gdal()->OGR_L_SetIgnoredFields(ogr->layer, ignored);
+	gdal()->OGR_L_ResetReading(ogr->layer);
+	for (OGRFeatureH feature; (feature = gdal()->OGR_L_GetNextFeature(ogr->layer)) != NULL; gdal()->OGR_F_Destroy(feature))
 		for (size_t i = 0; i < count; i++) {
 			int year, month, day, hour, minute, flag;
 			float second;
-			if (ogr->columns[i].reading == OGR_STAMP && OGR_F_IsFieldSetAndNotNull(feature, ogr->columns[i].field) &&
-				OGR_F_GetFieldAsDateTimeEx(feature, ogr->columns[i].field, &year, &month, &day, &hour, &minute, &second,
+			if (ogr->columns[i].reading == OGR_STAMP && gdal()->OGR_F_IsFieldSetAndNotNull(feature, ogr->columns[i].field) &&
+				gdal()->OGR_F_GetFieldAsDateTimeEx(feature, ogr->columns[i].field, &year, &month, &day, &hour, &minute, &second,
 										   &flag))
 				*(flag > ZONE_LOCAL ? &stamps[i].zone : &stamps[i].none) = true;
 		}
-	OGR_L_SetIgnoredFields(ogr->layer, NULL);
-	OGR_L_ResetReading(ogr->layer);
+	gdal()->OGR_L_SetIgnoredFields(ogr->layer, NULL);
+	gdal()->OGR_L_ResetReading(ogr->layer);
 	quiet_end(&quiet); /* what is damaged is met again, and said, when the rows are read */
 }
 
@@ -88,13 +86,13 @@ static void settle_stamps(struct arena *arena, struct ogr_source *ogr, OGRFeatur
 	for (size_t i = 0; i < count; i++) {
 		stamp_count += ogr->columns[i].reading == OGR_STAMP;
 		if (ogr->columns[i].reading != OGR_STAMP && ogr->columns[i].reading < OGR_FID)
-			ignored[ignored_count++] = OGR_Fld_GetNameRef(OGR_FD_GetFieldDefn(definition, ogr->columns[i].field));
+			ignored[ignored_count++] = gdal()->OGR_Fld_GetNameRef(gdal()->OGR_FD_GetFieldDefn(definition, ogr->columns[i].field));
 	}
 	if (!stamp_count)
 		return;
 	ignored[ignored_count++] = "OGR_GEOMETRY";
 	ignored[ignored_count++] = "OGR_STYLE";
-	survey_stamps(ogr, stamps, count, OGR_L_TestCapability(ogr->layer, OLCIgnoreFields) ? ignored : NULL);
+	survey_stamps(ogr, stamps, count, gdal()->OGR_L_TestCapability(ogr->layer, OLCIgnoreFields) ? ignored : NULL);
 	for (size_t i = 0; i < count; i++)
 		if (ogr->columns[i].reading == OGR_STAMP && stamps[i].zone)
 			ogr->columns[i].reading = stamps[i].none ? OGR_STAMP_MIXED : OGR_STAMP_ZONE;
@@ -130,14 +128,14 @@ static bool has_column(const struct ogr_source *ogr, const char *name)
 
 static void free_text(void *box)
 {
-	CPLFree(*(char **)box);
+	gdal()->VSIFree(*(char **)box);
 }
 
 static void find_crs(struct arena *arena, struct ogr_source *ogr, OGRSpatialReferenceH srs)
 {
 	static const char *const one_line[] = {"MULTILINE=NO", NULL};
 	struct source_facts *facts = &ogr->source.facts;
-	const char *name = srs ? OSRGetName(srs) : NULL;
+	const char *name = srs ? gdal()->OSRGetName(srs) : NULL;
 	if (!srs)
 		return;
 	/* GeoPackage has two systems that mean "none". */
@@ -149,7 +147,7 @@ static void find_crs(struct arena *arena, struct ogr_source *ogr, OGRSpatialRefe
 	arena_defer(arena, free_text, (void *)text);
 	struct quiet quiet;
 	quiet_begin(&quiet);
-	OGRErr status = OSRExportToPROJJSON(srs, text, one_line);
+	OGRErr status = gdal()->OSRExportToPROJJSON(srs, text, one_line);
 	quiet_end(&quiet);
 	struct crs crs;
 	if (status == OGRERR_NONE && *text && crs_read(arena, *text, &crs, NULL) == RECLOSER_OK)
@@ -163,12 +161,12 @@ static void find_crs(struct arena *arena, struct ogr_source *ogr, OGRSpatialRefe
 static void describe_geometry(struct arena *arena, struct ogr_source *ogr, OGRFeatureDefnH definition)
 {
 	struct source_facts *facts = &ogr->source.facts;
-	int count = OGR_FD_GetGeomFieldCount(definition);
+	int count = gdal()->OGR_FD_GetGeomFieldCount(definition);
 	facts->geometry_column = -1;
 	if (count == 0)
 		return;
-	OGRGeomFieldDefnH field = OGR_FD_GetGeomFieldDefn(definition, 0);
-	const char *name = OGR_GFld_GetNameRef(field);
+	OGRGeomFieldDefnH field = gdal()->OGR_FD_GetGeomFieldDefn(definition, 0);
+	const char *name = gdal()->OGR_GFld_GetNameRef(field);
 	name = name && *name ? arena_strdup(arena, name) : "geometry";
 	if (has_column(ogr, name)) {
 		strings_add(arena, &facts->notes,
@@ -177,11 +175,11 @@ static void describe_geometry(struct arena *arena, struct ogr_source *ogr, OGRFe
 	}
 	facts->geometry_column = (int)ogr->source.column_count;
 	add_column(ogr, name, OGR_SHAPE, 0);
-	find_crs(arena, ogr, OGR_GFld_GetSpatialRef(field));
+	find_crs(arena, ogr, gdal()->OGR_GFld_GetSpatialRef(field));
 	for (int i = 1; i < count; i++)
 		strings_add(arena, &facts->notes,
 					arena_printf(arena, "the geometry column \"%s\" is not read, only the first",
-								 OGR_GFld_GetNameRef(OGR_FD_GetGeomFieldDefn(definition, i))));
+								 gdal()->OGR_GFld_GetNameRef(gdal()->OGR_FD_GetGeomFieldDefn(definition, i))));
 }
 
 static void close_text(void *text)
@@ -199,9 +197,9 @@ static recloser_status describe_fields(struct arena *arena, struct ogr_source *o
 		return error_hint(error, "names are those of iconv: windows-1252, ISO-8859-1, cp437");
 	}
 	arena_defer(arena, close_text, text);
-	for (int i = 0; i < OGR_FD_GetFieldCount(definition); i++) {
-		OGRFieldDefnH field = OGR_FD_GetFieldDefn(definition, i);
-		const char *name = OGR_Fld_GetNameRef(field), *plain;
+	for (int i = 0; i < gdal()->OGR_FD_GetFieldCount(definition); i++) {
+		OGRFieldDefnH field = gdal()->OGR_FD_GetFieldDefn(definition, i);
+		const char *name = gdal()->OGR_Fld_GetNameRef(field), *plain;
 		size_t count;
 		if (!ogr_text_convert(text, name, strlen(name), &plain, &count)) {
 			error_set(error, RECLOSER_REFUSED, "ogr.encoding", "the name of field %d is not %s", i + 1,
@@ -217,16 +215,16 @@ static recloser_status describe_fields(struct arena *arena, struct ogr_source *o
 recloser_status ogr_describe(struct arena *arena, const struct source_request *request, struct ogr_source *ogr,
 							 recloser_error *error)
 {
-	OGRFeatureDefnH definition = OGR_L_GetLayerDefn(ogr->layer);
+	OGRFeatureDefnH definition = gdal()->OGR_L_GetLayerDefn(ogr->layer);
 	struct source_facts *facts = &ogr->source.facts;
-	size_t most = (size_t)OGR_FD_GetFieldCount(definition) + 2;
+	size_t most = (size_t)gdal()->OGR_FD_GetFieldCount(definition) + 2;
 	ogr->source.columns = arena_array(arena, most, sizeof *ogr->source.columns);
 	ogr->columns = arena_array(arena, most, sizeof *ogr->columns);
 	RC_TRY(describe_fields(arena, ogr, definition, request, error));
 	settle_stamps(arena, ogr, definition);
 	for (size_t i = 0; i < ogr->source.column_count; i++)
 		ogr->source.columns[i].type = cell_of(ogr->columns[i].reading);
-	const char *fid = OGR_L_GetFIDColumn(ogr->layer);
+	const char *fid = gdal()->OGR_L_GetFIDColumn(ogr->layer);
 	if (*fid && !has_column(ogr, fid)) {
 		const char *name = arena_strdup(arena, fid);
 		if (spec_names(request, name))

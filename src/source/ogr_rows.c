@@ -41,7 +41,7 @@ static void *start(struct source *source)
 		return NULL;
 	}
 	quiet_begin(&quiet);
-	OGR_L_ResetReading(ogr->layer);
+	gdal()->OGR_L_ResetReading(ogr->layer);
 	quiet_end(&quiet);
 	source->counts.rows = 0;
 	return filler;
@@ -157,10 +157,11 @@ static void put_moment(struct filler *filler, size_t column, int field, enum ogr
 {
 	struct moment m = {0};
 	size_t at = SOURCE_FIXED + column;
-	OGR_F_GetFieldAsDateTimeEx(filler->feature, field, &m.year, &m.month, &m.day, &m.hour, &m.minute, &m.second, &m.flag);
+	gdal()->OGR_F_GetFieldAsDateTimeEx(filler->feature, field, &m.year, &m.month, &m.day, &m.hour, &m.minute,
+									   &m.second, &m.flag);
 	if ((reading != OGR_TIME && !right_date(&m)) || (reading != OGR_DATE && !right_time(&m))) {
 		blame(filler, "no such date or time", filler->ogr->source.columns[column].name,
-			  OGR_F_GetFieldAsString(filler->feature, field));
+			  gdal()->OGR_F_GetFieldAsString(filler->feature, field));
 		chunk_put_null(filler->chunk, at, filler->row);
 		return;
 	}
@@ -209,7 +210,7 @@ static char *grow(struct filler *filler, char *list, size_t need)
 
 static char *list_of_texts(struct filler *filler, size_t column, int field, size_t *length)
 {
-	char **texts = OGR_F_GetFieldAsStringList(filler->feature, field);
+	char **texts = gdal()->OGR_F_GetFieldAsStringList(filler->feature, field);
 	char *list = grow(filler, NULL, 3);
 	size_t used = 0;
 	if (list)
@@ -238,9 +239,10 @@ static char *list_of_texts(struct filler *filler, size_t column, int field, size
 static char *list_of_numbers(struct filler *filler, int field, OGRFieldType type, size_t *length)
 {
 	int count = 0;
-	const int *narrow = type == OFTIntegerList ? OGR_F_GetFieldAsIntegerList(filler->feature, field, &count) : NULL;
-	const GIntBig *wide = type == OFTInteger64List ? OGR_F_GetFieldAsInteger64List(filler->feature, field, &count) : NULL;
-	const double *real = type == OFTRealList ? OGR_F_GetFieldAsDoubleList(filler->feature, field, &count) : NULL;
+	const int *narrow = type == OFTIntegerList ? gdal()->OGR_F_GetFieldAsIntegerList(filler->feature, field, &count) : NULL;
+	const GIntBig *wide =
+		type == OFTInteger64List ? gdal()->OGR_F_GetFieldAsInteger64List(filler->feature, field, &count) : NULL;
+	const double *real = type == OFTRealList ? gdal()->OGR_F_GetFieldAsDoubleList(filler->feature, field, &count) : NULL;
 	char *list = grow(filler, NULL, (size_t)count * (NUMBER_MAX + 1) + 3);
 	size_t used = 0;
 	if (!list)
@@ -263,7 +265,7 @@ static char *list_of_numbers(struct filler *filler, int field, OGRFieldType type
 
 static void put_list(struct filler *filler, size_t column, int field)
 {
-	OGRFieldType type = OGR_Fld_GetType(OGR_F_GetFieldDefnRef(filler->feature, field));
+	OGRFieldType type = gdal()->OGR_Fld_GetType(gdal()->OGR_F_GetFieldDefnRef(filler->feature, field));
 	size_t length;
 	char *list = type == OFTStringList ? list_of_texts(filler, column, field, &length)
 									   : list_of_numbers(filler, field, type, &length);
@@ -279,8 +281,8 @@ static void put_list(struct filler *filler, size_t column, int field)
 static void put_shape(struct filler *filler, size_t column)
 {
 	size_t at = SOURCE_FIXED + column;
-	OGRGeometryH shape = OGR_F_GetGeometryRef(filler->feature);
-	size_t count = shape ? OGR_G_WkbSizeEx(shape) : 0;
+	OGRGeometryH shape = gdal()->OGR_F_GetGeometryRef(filler->feature);
+	size_t count = shape ? gdal()->OGR_G_WkbSizeEx(shape) : 0;
 	if (count > filler->shape_room) {
 		uint8_t *grown = realloc(filler->shape, 2 * count);
 		if (!grown) {
@@ -293,9 +295,9 @@ static void put_shape(struct filler *filler, size_t column)
 	}
 	if (!shape) {
 		chunk_put_null(filler->chunk, at, filler->row);
-	} else if (OGR_G_ExportToIsoWkb(shape, wkbNDR, filler->shape) != OGRERR_NONE) {
+	} else if (gdal()->OGR_G_ExportToIsoWkb(shape, wkbNDR, filler->shape) != OGRERR_NONE) {
 		blame(filler, "the geometry has no well-known binary form", filler->ogr->source.columns[column].name,
-			  OGR_G_GetGeometryName(shape));
+			  gdal()->OGR_G_GetGeometryName(shape));
 		chunk_put_null(filler->chunk, at, filler->row);
 	} else {
 		chunk_put_text(filler->chunk, at, filler->row, (const char *)filler->shape, count);
@@ -305,7 +307,7 @@ static void put_shape(struct filler *filler, size_t column)
 static void put_bytes(struct filler *filler, size_t column, int field)
 {
 	int count = 0;
-	const GByte *bytes = OGR_F_GetFieldAsBinary(filler->feature, field, &count);
+	const GByte *bytes = gdal()->OGR_F_GetFieldAsBinary(filler->feature, field, &count);
 	chunk_put_text(filler->chunk, SOURCE_FIXED + column, filler->row, bytes ? (const char *)bytes : "", (size_t)count);
 }
 
@@ -314,22 +316,22 @@ static void put_cell(struct filler *filler, size_t column)
 	const struct ogr_column *from = &filler->ogr->columns[column];
 	OGRFeatureH feature = filler->feature;
 	size_t at = SOURCE_FIXED + column;
-	if (from->reading < OGR_FID && !OGR_F_IsFieldSetAndNotNull(feature, from->field)) {
+	if (from->reading < OGR_FID && !gdal()->OGR_F_IsFieldSetAndNotNull(feature, from->field)) {
 		chunk_put_null(filler->chunk, at, filler->row);
 		return;
 	}
 	switch (from->reading) {
 	case OGR_INTEGER:
-		chunk_put_int(filler->chunk, at, filler->row, OGR_F_GetFieldAsInteger64(feature, from->field));
+		chunk_put_int(filler->chunk, at, filler->row, gdal()->OGR_F_GetFieldAsInteger64(feature, from->field));
 		break;
 	case OGR_DOUBLE:
-		chunk_put_double(filler->chunk, at, filler->row, OGR_F_GetFieldAsDouble(feature, from->field));
+		chunk_put_double(filler->chunk, at, filler->row, gdal()->OGR_F_GetFieldAsDouble(feature, from->field));
 		break;
 	case OGR_BOOLEAN:
-		chunk_put_bool(filler->chunk, at, filler->row, OGR_F_GetFieldAsInteger(feature, from->field) != 0);
+		chunk_put_bool(filler->chunk, at, filler->row, gdal()->OGR_F_GetFieldAsInteger(feature, from->field) != 0);
 		break;
 	case OGR_TEXT:
-		put_text(filler, column, OGR_F_GetFieldAsString(feature, from->field));
+		put_text(filler, column, gdal()->OGR_F_GetFieldAsString(feature, from->field));
 		break;
 	case OGR_LIST:
 		put_list(filler, column, from->field);
@@ -338,7 +340,7 @@ static void put_cell(struct filler *filler, size_t column)
 		put_bytes(filler, column, from->field);
 		break;
 	case OGR_FID:
-		chunk_put_int(filler->chunk, at, filler->row, OGR_F_GetFID(feature));
+		chunk_put_int(filler->chunk, at, filler->row, gdal()->OGR_F_GetFID(feature));
 		break;
 	case OGR_SHAPE:
 		put_shape(filler, column);
@@ -351,7 +353,7 @@ static void put_cell(struct filler *filler, size_t column)
 /* The running number; in sheets the row, which is the feature id as long as that goes up. */
 static int64_t row_number(struct filler *filler)
 {
-	int64_t fid = OGR_F_GetFID(filler->feature);
+	int64_t fid = gdal()->OGR_F_GetFID(filler->feature);
 	filler->number++;
 	filler->last = filler->ogr->sheet && fid > filler->last ? fid : filler->ogr->sheet ? filler->last + 1 : filler->number;
 	return filler->last;
@@ -391,10 +393,10 @@ static size_t next(struct source *source, void *own, struct chunk *chunk, reclos
 	for (filler->row = 0; filler->row < CHUNK_ROWS; filler->row++) {
 		struct quiet quiet;
 		quiet_begin(&quiet);
-		filler->feature = OGR_L_GetNextFeature(filler->ogr->layer);
+		filler->feature = gdal()->OGR_L_GetNextFeature(filler->ogr->layer);
 		if (filler->feature) {
 			fill_row(filler, &quiet);
-			OGR_F_Destroy(filler->feature);
+			gdal()->OGR_F_Destroy(filler->feature);
 		}
 		quiet_end(&quiet);
 		filler->no_memory |= filler->text.no_memory;

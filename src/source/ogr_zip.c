@@ -10,9 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cpl_string.h>
-#include <cpl_vsi.h>
-
+#include "base/gdal.h"
 #include "geo/quiet.h"
 #include "source/spool.h"
 
@@ -73,14 +71,14 @@ static int rank_of(const struct strings *entries, const char *name)
 /* Handles are put into boxes that hang on the arena before the handle is there: running out of memory leaks none. */
 static void destroy_list(void *box)
 {
-	CSLDestroy(*(char ***)box);
+	gdal()->CSLDestroy(*(char ***)box);
 }
 
 static void close_member(void *box)
 {
 	VSILFILE *file = *(VSILFILE **)box;
 	if (file)
-		VSIFCloseL(file);
+		gdal()->VSIFCloseL(file);
 }
 
 static void remove_copy(void *path)
@@ -96,7 +94,7 @@ static recloser_status list_entries(struct arena *arena, const struct source_req
 	char ***listed = arena_alloc(arena, sizeof *listed);
 	arena_defer(arena, destroy_list, listed);
 	quiet_begin(&quiet);
-	*listed = VSIReadDirRecursive(root);
+	*listed = gdal()->VSIReadDirRecursive(root);
 	quiet_end(&quiet);
 	if (!*listed) {
 		error_set(error, RECLOSER_REFUSED, "zip.open", "the file is no zip archive, or it is damaged or empty");
@@ -160,7 +158,7 @@ static recloser_status take_out(struct arena *arena, const struct source_request
 	arena_defer(arena, close_member, (void *)from);
 	struct quiet quiet;
 	quiet_begin(&quiet);
-	*from = VSIFOpenL(path, "rb");
+	*from = gdal()->VSIFOpenL(path, "rb");
 	quiet_end(&quiet);
 	if (!*from) {
 		error_set(error, RECLOSER_REFUSED, "zip.member", "the member %s cannot be unpacked: %s", member, quiet.text);
@@ -172,8 +170,8 @@ static recloser_status take_out(struct arena *arena, const struct source_request
 		return error_errno(error, "io.spool", errno, "make a temporary file in", directory);
 	for (;;) {
 		quiet_begin(&quiet);
-		size_t got = VSIFReadL(buffer, 1, 1 << 16, *from);
-		bool end = got == 0 && VSIFEofL(*from);
+		size_t got = gdal()->VSIFReadL(buffer, 1, 1 << 16, *from);
+		bool end = got == 0 && gdal()->VSIFEofL(*from);
 		quiet_end(&quiet);
 		if (got == 0 && (!end || quiet.failed)) {
 			error_set(error, RECLOSER_REFUSED, "zip.member", "the member %s is damaged%s%s", member,
@@ -215,6 +213,7 @@ recloser_status ogr_locate(struct arena *arena, const struct source_request *req
 	const struct input *input = request->input;
 	const char *pattern = request->block->member;
 	struct strings entries = {0}, members = {0};
+	RC_TRY(gdal_load(error));
 	*out = (struct ogr_place){.path = input->read_path};
 	if (!pattern && !has_extension(input->name, archives))
 		return RECLOSER_OK;

@@ -21,8 +21,8 @@ static recloser_status layers(struct arena *arena, const struct source_request *
 	if (place.replaced)
 		return RECLOSER_OK; /* a member that another reader knows: one table */
 	RC_TRY(ogr_dataset(arena, request, place.path, &dataset, error));
-	for (int i = 0; i < GDALDatasetGetLayerCount(dataset); i++)
-		strings_add(arena, out, arena_strdup(arena, OGR_L_GetName(GDALDatasetGetLayer(dataset, i))));
+	for (int i = 0; i < gdal()->GDALDatasetGetLayerCount(dataset); i++)
+		strings_add(arena, out, arena_strdup(arena, gdal()->OGR_L_GetName(gdal()->GDALDatasetGetLayer(dataset, i))));
 	return RECLOSER_OK;
 }
 

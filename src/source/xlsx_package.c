@@ -3,12 +3,10 @@
  * own relationships to the sheets, the shared texts and the styles. */
 #include "source/xlsx.h"
 
-#include <cpl_conv.h>
-#include <cpl_error.h>
-#include <cpl_string.h>
-#include <cpl_vsi.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/gdal.h"
 
 /* ---- what kind of file is it? ---- */
 
@@ -36,11 +34,11 @@ static bool holds_utf16(const unsigned char *bytes, size_t count, const char *wo
 static recloser_status refuse_compound(const char *path, VSILFILE *file, recloser_error *error)
 {
 	unsigned char header[512] = {0}, bytes[8192];
-	VSIFSeekL(file, 0, SEEK_SET);
-	VSIFReadL(header, 1, sizeof header, file);
+	gdal()->VSIFSeekL(file, 0, SEEK_SET);
+	gdal()->VSIFReadL(header, 1, sizeof header, file);
 	uint64_t sector = header[48] | (uint64_t)header[49] << 8 | (uint64_t)header[50] << 16 | (uint64_t)header[51] << 24;
-	VSIFSeekL(file, (sector + 1) << (header[30] == 12 ? 12 : 9), SEEK_SET);
-	size_t count = VSIFReadL(bytes, 1, sizeof bytes, file);
+	gdal()->VSIFSeekL(file, (sector + 1) << (header[30] == 12 ? 12 : 9), SEEK_SET);
+	size_t count = gdal()->VSIFReadL(bytes, 1, sizeof bytes, file);
 	if (holds_utf16(bytes, count, "EncryptedPackage"))
 		return refuse(error, path, "is protected by a password",
 					  "remove the password in a spreadsheet program and save it as .xlsx");
@@ -53,35 +51,35 @@ static recloser_status look_at_head(const char *path, const char *name, uint64_t
 {
 	static const unsigned char compound[8] = {0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1};
 	unsigned char head[8] = {0};
-	VSILFILE *file = VSIFOpenL(path, "rb");
+	VSILFILE *file = gdal()->VSIFOpenL(path, "rb");
 	if (!file) {
 		error_set(error, RECLOSER_IO, "xlsx.open", "cannot open %s", name);
 		return error_hint(error, "check the path and the permissions");
 	}
-	size_t count = VSIFReadL(head, 1, sizeof head, file);
+	size_t count = gdal()->VSIFReadL(head, 1, sizeof head, file);
 	recloser_status status = RECLOSER_OK;
 	if (count == sizeof head && memcmp(head, compound, sizeof head) == 0)
 		status = refuse_compound(name, file, error);
 	else if (count < 4 || memcmp(head, "PK\3\4", 4) != 0)
 		status = refuse(error, name, count ? "is not a workbook: it is no zip archive" : "is empty",
 						"if it is text or a web page under the wrong name, say `format: csv`, or fetch it again");
-	VSIFSeekL(file, 0, SEEK_END);
-	*bytes = VSIFTellL(file);
-	VSIFCloseL(file);
+	gdal()->VSIFSeekL(file, 0, SEEK_END);
+	*bytes = gdal()->VSIFTellL(file);
+	gdal()->VSIFCloseL(file);
 	return status;
 }
 
 static void free_list(void *pointer)
 {
-	CSLDestroy(pointer);
+	gdal()->CSLDestroy(pointer);
 }
 
 static recloser_status list_parts(struct xlsx_archive *archive, recloser_error *error)
 {
 	struct arena *arena = archive->arena;
-	CPLPushErrorHandler(CPLQuietErrorHandler);
-	char **names = VSIReadDirRecursive(archive->root);
-	CPLPopErrorHandler();
+	gdal()->CPLPushErrorHandler(gdal()->CPLQuietErrorHandler);
+	char **names = gdal()->VSIReadDirRecursive(archive->root);
+	gdal()->CPLPopErrorHandler();
 	if (names)
 		arena_defer(arena, free_list, names);
 	for (char **name = names; name && *name; name++)
@@ -420,6 +418,7 @@ static recloser_status read_styles(struct xlsx_book *book, const char *part, rec
 recloser_status xlsx_book_open(struct arena *arena, const char *path, const char *name, struct xlsx_book *book,
 							   recloser_error *error)
 {
+	RC_TRY(gdal_load(error));
 	memset(book, 0, sizeof *book);
 	struct xlsx_archive *archive = &book->archive;
 	archive->arena = arena;

@@ -8,10 +8,10 @@
  * programs write a prefix; after this file nobody needs to know. */
 #include "source/xlsx.h"
 
-#include <cpl_error.h>
-#include <cpl_vsi.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/gdal.h"
 
 #define SEPARATOR '\x1f'
 
@@ -227,12 +227,12 @@ static void free_parser(void *pointer)
 static void pop_handler(void *pointer)
 {
 	(void)pointer;
-	CPLPopErrorHandler();
+	gdal()->CPLPopErrorHandler();
 }
 
 static void close_file(void *pointer)
 {
-	VSIFCloseL(pointer);
+	gdal()->VSIFCloseL(pointer);
 }
 
 static recloser_status damaged(const struct xlsx_archive *archive, const char *part, const char *what, recloser_error *error)
@@ -278,11 +278,11 @@ static recloser_status feed(struct xlsx_archive *archive, const char *part, VSIL
 		void *block = XML_GetBuffer(handlers->parser, BLOCK);
 		if (!block)
 			return failure(archive, part, handlers, error);
-		size_t count = VSIFReadL(block, 1, BLOCK, file);
+		size_t count = gdal()->VSIFReadL(block, 1, BLOCK, file);
 		bool last = count < BLOCK;
 		done += count;
 		/* GDAL hands out the bytes even when their check sum is wrong; it only says so. */
-		if ((last && done != size) || CPLGetLastErrorType() >= CE_Failure)
+		if ((last && done != size) || gdal()->CPLGetLastErrorType() >= CE_Failure)
 			return damaged(archive, part, "the archive ends in the middle or its bytes are wrong", error);
 		archive->budget.unpacked += count;
 		if (archive->budget.unpacked > XLSX_UNPACKED_MAX)
@@ -301,11 +301,11 @@ recloser_status xlsx_parse(struct xlsx_archive *archive, const char *part, struc
 {
 	struct arena *call = arena_new(archive->arena);
 	const char *path = arena_printf(call, "%s/%s", archive->root, part);
-	CPLPushErrorHandler(CPLQuietErrorHandler); /* the library never prints */
+	gdal()->CPLPushErrorHandler(gdal()->CPLQuietErrorHandler); /* the library never prints */
 	arena_defer(call, pop_handler, NULL);
-	CPLErrorReset();
+	gdal()->CPLErrorReset();
 	VSIStatBufL stat;
-	VSILFILE *file = VSIStatL(path, &stat) == 0 ? VSIFOpenL(path, "rb") : NULL;
+	VSILFILE *file = gdal()->VSIStatL(path, &stat) == 0 ? gdal()->VSIFOpenL(path, "rb") : NULL;
 	recloser_status status;
 	if (!file) {
 		status = damaged(archive, part, "the part is missing or can't be unpacked", error);

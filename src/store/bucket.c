@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/gdal.h"
 #include "store/bucket_s3.h"
 
 bool bucket_is_url(const char *root)
@@ -38,6 +39,7 @@ recloser_status bucket_open(struct arena *arena, const char *url, struct bucket 
 		error_set(error, RECLOSER_USAGE, "store.url", "\"%s\" names no bucket", url);
 		return error_hint(error, "s3://, az:// or gs:// with bucket and prefix");
 	}
+	RC_TRY(gdal_load(error)); /* its settings, and the XML of answers */
 	if (text_starts(url, "s3://"))
 		RC_TRY(bucket_s3(arena, url, &inner, error));
 	else if (text_starts(url, "gs://"))

@@ -2,8 +2,6 @@
  * Azure Blob Storage. Signed with the account's key (SharedKey), because GDAL writes anything over 4 MB as an append blob,
  * which readers see grow. A blob here is put by one request, or for large files as blocks that one conditional request
  * makes a blob of. Azure has no list "after" a key, so those before are left out here. */
-#include <cpl_conv.h>
-#include <cpl_minixml.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/gdal.h"
 #include "store/bucket_s3.h"
 #include "store/http.h"
 
@@ -319,25 +318,25 @@ static const char *quoted(struct arena *arena, const char *etag)
 static void read_page(const struct azure *azure, struct arena *arena, const struct bucket_listing *what, CPLXMLNode *result,
 					  struct bucket_page *out)
 {
-	CPLXMLNode *blobs = CPLGetXMLNode(result, "Blobs");
+	CPLXMLNode *blobs = gdal()->CPLGetXMLNode(result, "Blobs");
 	size_t skip = strlen(azure->prefix), count = 0;
 	for (const CPLXMLNode *node = blobs ? blobs->psChild : NULL; node; node = node->psNext)
 		count++;
 	out->at = arena_array(arena, count + 1, sizeof *out->at);
 	for (CPLXMLNode *node = blobs ? blobs->psChild : NULL; node; node = node->psNext) {
-		const char *key = CPLGetXMLValue(node, "Name", "");
+		const char *key = gdal()->CPLGetXMLValue(node, "Name", "");
 		if (node->eType != CXT_Element || strcmp(node->pszValue, "Blob") != 0 || strncmp(key, azure->prefix, skip) != 0)
 			continue;
 		if (what->after && strcmp(key + skip, what->after) <= 0)
 			continue;
-		time_t changed = curl_getdate(CPLGetXMLValue(node, "Properties.Last-Modified", ""), NULL);
+		time_t changed = curl_getdate(gdal()->CPLGetXMLValue(node, "Properties.Last-Modified", ""), NULL);
 		struct bucket_object *object = &out->at[out->count++];
 		object->key = arena_strdup(arena, key + skip);
-		object->token = quoted(arena, CPLGetXMLValue(node, "Properties.Etag", ""));
-		object->bytes = strtoull(CPLGetXMLValue(node, "Properties.Content-Length", "0"), NULL, 10);
+		object->token = quoted(arena, gdal()->CPLGetXMLValue(node, "Properties.Etag", ""));
+		object->bytes = strtoull(gdal()->CPLGetXMLValue(node, "Properties.Content-Length", "0"), NULL, 10);
 		object->changed_us = changed > 0 ? (int64_t)changed * 1000000 : 0;
 	}
-	const char *next = CPLGetXMLValue(result, "NextMarker", "");
+	const char *next = gdal()->CPLGetXMLValue(result, "NextMarker", "");
 	out->next = *next ? arena_strdup(arena, next) : NULL;
 }
 
@@ -361,13 +360,13 @@ static enum bucket_answer list(struct bucket *bucket, struct arena *arena, const
 		got = meaning(bucket, scratch, &answer, "list blobs", what->prefix, false, error);
 	} else if (got == BUCKET_DONE) {
 		const char *body = *answer.body == '<' ? answer.body : strchr(answer.body, '<'); /* a byte order mark comes first */
-		CPLXMLNode *tree = CPLParseXMLString(body ? body : "");
-		CPLXMLNode *result = tree ? CPLGetXMLNode(tree, "=EnumerationResults") : NULL;
+		CPLXMLNode *tree = gdal()->CPLParseXMLString(body ? body : "");
+		CPLXMLNode *result = tree ? gdal()->CPLGetXMLNode(tree, "=EnumerationResults") : NULL;
 		if (result)
 			read_page(azure, arena, what, result, out);
 		else
 			got = BUCKET_UNKNOWN;
-		CPLDestroyXMLNode(tree);
+		gdal()->CPLDestroyXMLNode(tree);
 	}
 	if (got == BUCKET_ABSENT)
 		got = BUCKET_FAILED;

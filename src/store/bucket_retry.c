@@ -2,12 +2,12 @@
  * Repeating what stores ask to repeat. Reading, listing, removing and unconditional puts may be sent again whatever happened
  * to the first, and a copy to another name. A conditional put may not, once the server may have acted on it: the
  * second would be refused because of the first. */
-#include <cpl_conv.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/gdal.h"
 #include "store/http.h"
 
 enum { MOST_RETRIES = 1000 };
@@ -182,7 +182,7 @@ struct bucket *bucket_retry(struct arena *arena, struct bucket *inner, const str
 	if (retry->options.tries <= 0)
 		retry->options.tries = retries < 0 ? 1 : retries < MOST_RETRIES ? 1 + (int)retries : 1 + MOST_RETRIES;
 	if (retry->options.first_pause <= 0)
-		retry->options.first_pause = delay ? CPLAtof(delay) : 0.3; /* whatever the locale */
+		retry->options.first_pause = delay ? gdal()->CPLAtof(delay) : 0.3; /* whatever the locale */
 	if (!(retry->options.first_pause > 0))
 		retry->options.first_pause = 0.01;
 	*ops = (struct bucket_ops){inner->ops->name, put, get, head, list, inner->ops->copy ? copy : NULL, remove_object, again};

@@ -6,13 +6,12 @@
  * bytes than ours. */
 #include "store/bucket_s3.h"
 
-#include <cpl_conv.h>
-#include <cpl_minixml.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/gdal.h"
 #include "store/http.h"
 
 static const uint64_t MOST_BYTES = UINT64_C(5) << 30; /* of one PUT and of one copy */
@@ -165,15 +164,15 @@ static enum bucket_answer head(struct bucket *bucket, const char *key, struct bu
 /* An error may come in the body of a 200, since a copy begins to answer before it is done. */
 static enum bucket_answer copied(struct arena *arena, const struct http_answer *answer, struct bucket_found *found)
 {
-	CPLXMLNode *tree = answer->body_count ? CPLParseXMLString(answer->body) : NULL;
-	const CPLXMLNode *result = tree ? CPLGetXMLNode(tree, "=CopyObjectResult") : NULL;
-	const char *etag = result ? CPLGetXMLValue(result, "ETag", "") : "";
+	CPLXMLNode *tree = answer->body_count ? gdal()->CPLParseXMLString(answer->body) : NULL;
+	const CPLXMLNode *result = tree ? gdal()->CPLGetXMLNode(tree, "=CopyObjectResult") : NULL;
+	const char *etag = result ? gdal()->CPLGetXMLValue(result, "ETag", "") : "";
 	enum bucket_answer out = result ? BUCKET_DONE : BUCKET_UNKNOWN;
 	(void)arena;
 	memset(found, 0, sizeof *found);
 	if (strlen(etag) < sizeof found->token)
 		memcpy(found->token, etag, strlen(etag));
-	CPLDestroyXMLNode(tree);
+	gdal()->CPLDestroyXMLNode(tree);
 	return out;
 }
 
@@ -235,18 +234,18 @@ static bool read_page(const struct s3 *s3, struct arena *arena, const CPLXMLNode
 	for (CPLXMLNode *node = result->psChild; node; node = node->psNext) {
 		if (node->eType != CXT_Element || strcmp(node->pszValue, "Contents") != 0)
 			continue;
-		const char *key = CPLGetXMLValue(node, "Key", "");
+		const char *key = gdal()->CPLGetXMLValue(node, "Key", "");
 		if (strncmp(key, s3->prefix, skip) != 0)
 			continue;
 		struct bucket_object *object = &out->at[out->count++];
 		object->key = arena_strdup(arena, key + skip);
-		object->token = arena_strdup(arena, CPLGetXMLValue(node, s3->dialect->generations ? "Generation" : "ETag", ""));
-		object->bytes = strtoull(CPLGetXMLValue(node, "Size", "0"), NULL, 10);
-		int64_t changed = clock_parse(CPLGetXMLValue(node, "LastModified", ""));
+		object->token = arena_strdup(arena, gdal()->CPLGetXMLValue(node, s3->dialect->generations ? "Generation" : "ETag", ""));
+		object->bytes = strtoull(gdal()->CPLGetXMLValue(node, "Size", "0"), NULL, 10);
+		int64_t changed = clock_parse(gdal()->CPLGetXMLValue(node, "LastModified", ""));
 		object->changed_us = changed > 0 ? changed : 0;
 	}
-	const char *next = CPLGetXMLValue((CPLXMLNode *)result, "NextContinuationToken", "");
-	bool more = strcmp(CPLGetXMLValue((CPLXMLNode *)result, "IsTruncated", "false"), "true") == 0;
+	const char *next = gdal()->CPLGetXMLValue((CPLXMLNode *)result, "NextContinuationToken", "");
+	bool more = strcmp(gdal()->CPLGetXMLValue((CPLXMLNode *)result, "IsTruncated", "false"), "true") == 0;
 	out->next = more && *next ? arena_strdup(arena, next) : NULL;
 	return !more || *next;
 }
@@ -276,11 +275,11 @@ static enum bucket_answer list(struct bucket *bucket, struct arena *arena, const
 		if (got == BUCKET_ABSENT)
 			got = BUCKET_FAILED;
 	} else if (got == BUCKET_DONE) {
-		CPLXMLNode *tree = CPLParseXMLString(answer.body);
-		const CPLXMLNode *result = tree ? CPLGetXMLNode(tree, "=ListBucketResult") : NULL;
+		CPLXMLNode *tree = gdal()->CPLParseXMLString(answer.body);
+		const CPLXMLNode *result = tree ? gdal()->CPLGetXMLNode(tree, "=ListBucketResult") : NULL;
 		if (!result || !read_page(s3, arena, result, out))
 			got = BUCKET_UNKNOWN;
-		CPLDestroyXMLNode(tree);
+		gdal()->CPLDestroyXMLNode(tree);
 	}
 	if ((got == BUCKET_FAILED || got == BUCKET_UNKNOWN) && error && error->status == RECLOSER_OK) {
 		error_set(error, RECLOSER_IO, "store.failing", "the object store gave no list that can be read");

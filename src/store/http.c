@@ -3,8 +3,6 @@
  * request is over, and handed to the arena then. */
 #include "store/http.h"
 
-#include <cpl_conv.h>
-#include <cpl_string.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +11,8 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+#include "base/gdal.h"
 
 enum { MOST_BODY = 16 << 20, MOST_IN_MEMORY = 1 << 30 }; /* of an answer that is read as text, and of an object */
 
@@ -59,14 +59,14 @@ struct http *http_on(struct arena *arena, struct bucket_counts *counts)
 
 const char *http_setting(const char *name)
 {
-	const char *value = CPLGetConfigOption(name, NULL);
+	const char *value = gdal()->CPLGetConfigOption(name, NULL);
 	return value && *value ? value : NULL;
 }
 
 bool http_setting_on(const char *name, bool otherwise)
 {
 	const char *value = http_setting(name);
-	return value ? CPLTestBool(value) : otherwise;
+	return value ? gdal()->CPLTestBool(value) : otherwise;
 }
 
 static long seconds_of(const char *name, long otherwise)

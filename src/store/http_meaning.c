@@ -2,22 +2,21 @@
  * What an object store means by a status, told in one sentence to whoever runs the load. */
 #include "store/http.h"
 
-#include <cpl_conv.h>
-#include <cpl_minixml.h>
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/gdal.h"
 
 static const char *element(struct arena *arena, const struct http_answer *answer, const char *path)
 {
 	if (answer->body_count == 0 || *answer->body != '<')
 		return "";
-	CPLXMLNode *tree = CPLParseXMLString(answer->body);
-	const char *value = tree ? CPLGetXMLValue(tree, path, "") : "";
+	CPLXMLNode *tree = gdal()->CPLParseXMLString(answer->body);
+	const char *value = tree ? gdal()->CPLGetXMLValue(tree, path, "") : "";
 	const char *copy = arena_strdup(arena, value);
-	CPLDestroyXMLNode(tree);
+	gdal()->CPLDestroyXMLNode(tree);
 	return copy;
 }
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/gdal.h"
 #include "store/http.h"
 
 static const struct {
@@ -92,6 +93,7 @@ static recloser_status open_store(struct arena *arena, const char *url, struct b
 								  recloser_error *error)
 {
 	if (!bucket_is_url(url)) {
+		RC_TRY(gdal_load(error)); /* its settings */
 		*bucket = web_bucket(arena);
 		*key = url;
 		return RECLOSER_OK;

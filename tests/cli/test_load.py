@@ -137,6 +137,24 @@ class Options(Loading):
         self.assertNotIn("equals_run", forced)
         self.assertEqual([p["outcome"] for p in forced["partitions"]], ["unchanged"])
 
+    def test_what_reads_no_source_loads_no_gdal(self):
+        """It takes longer to load than an unchanged input to be told."""
+        def loads_gdal(*args):
+            log = self.dir / "libraries"
+            self.recloser(*args, env={"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": log})
+            logs = list(self.dir.glob("libraries.*"))
+            if not logs:
+                self.skipTest("this C library does not log what it loads")
+            text = "".join(path.read_text(errors="replace") for path in logs)
+            for path in logs:
+                path.unlink()
+            self.assertIn("libduckdb", text)
+            return "libgdal" in text
+        spec, data = self.queue_spec(), self.write("a.csv", HEAD + line("Q1"))
+        self.assertTrue(loads_gdal("load", spec, data))
+        for args in (["version"], ["load", spec, data], ["status", spec], ["verify", "--quick", spec], ["verify", spec], ["history", spec]):
+            self.assertFalse(loads_gdal(*args), args)
+
     def test_unchanged_is_found_again_after_a_live_file_was_changed(self):
         spec = self.queue_spec()
         data = self.write("a.csv", HEAD + line("Q1"))

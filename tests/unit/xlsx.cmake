@@ -1,7 +1,7 @@
 # Only this reader's files and a chunk of the test's own: the cells are looked at one by one, without the engine.
 file(GLOB xlsx_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/source/xlsx*.c)
 add_library(xlsx_alone OBJECT ${xlsx_sources} ${CMAKE_SOURCE_DIR}/src/source/source.c)
-target_link_libraries(xlsx_alone PRIVATE recloser_settings PkgConfig::GDAL PkgConfig::EXPAT)
+target_link_libraries(xlsx_alone PRIVATE recloser_settings gdal_headers PkgConfig::EXPAT)
 foreach(program test_xlsx test_xlsx_files xlsx_dump)
   add_executable(${program} unit/${program}.c unit/xlsx_testing.c unit/chunk_double.c $<TARGET_OBJECTS:xlsx_alone>
     $<TARGET_OBJECTS:module_base>)
