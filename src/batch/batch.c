@@ -99,15 +99,26 @@ static void geometry_last(struct batch *batch)
 	batch->has_geometry = batch->column_count && batch->columns[batch->column_count - 1].geometry;
 }
 
+/* A column's definition. The key is a generated column where it can be: 24 letters a row that are neither held nor spilled. */
+static void define(struct text *sql, const struct batch *batch, const struct batch_column *column)
+{
+	text_addf(sql, ", %s %s", sql_name(batch->arena, column->name), column->type);
+	if (column->key && batch->key_sql)
+		text_addf(sql, " GENERATED ALWAYS AS (%s) VIRTUAL", batch->key_sql);
+	else if (strcmp(column->name, CARRIED_COLUMN) == 0)
+		text_add(sql, " DEFAULT FALSE");
+}
+
 static recloser_status create_table(struct batch *batch, const struct strings *helpers, recloser_error *error)
 {
 	struct text sql = text_on(batch->arena);
+	if (batch->context->spec->disappeared.policy != POLICY_CARRY) /* carried rows bring the key that they had */
+		batch->key_sql = batch_key_sql(batch->arena, batch, NULL, NULL);
 	text_add(&sql, "CREATE TABLE batch (_rc_src INTEGER, _rc_row BIGINT, _rc_fault VARCHAR, _rc_group UBIGINT, _rc_digest UHUGEINT");
 	for (size_t i = 0; i < helpers->count; i++)
 		text_addf(&sql, ", %s", helpers->at[i]);
 	for (size_t i = 0; i < batch->column_count; i++)
-		text_addf(&sql, ", %s %s%s", sql_name(batch->arena, batch->columns[i].name), batch->columns[i].type,
-		          strcmp(batch->columns[i].name, CARRIED_COLUMN) == 0 ? " DEFAULT FALSE" : "");
+		define(&sql, batch, &batch->columns[i]);
 	text_add(&sql, "); CREATE TABLE rc_sources (src INTEGER, name VARCHAR, sheet VARCHAR, input VARCHAR);"
 	         " CREATE TABLE rc_gone (_rc_src INTEGER, _rc_row BIGINT)");
 	return engine_run(batch->context->engine, "make the batch table", sql.at, error);
@@ -150,7 +161,9 @@ static const char *with_digests(const struct batch *batch, const char *select, c
 		if (column->partition || column->key)
 			text_addf(&group, "%s%s", group.length ? ", " : "", value);
 	}
-	return arena_printf(arena, "SELECT *, hash(%s) AS _rc_group, rc_row_digest(%s) AS _rc_digest\nFROM (%s)", group.at, values.at, select);
+	const char *made = batch->key_sql ? arena_printf(arena, " EXCLUDE (%s)", sql_name(arena, batch->context->spec->key_column)) : "";
+	return arena_printf(arena, "SELECT *%s, hash(%s) AS _rc_group, rc_row_digest(%s) AS _rc_digest\nFROM (%s)", made, group.at, values.at,
+	                    select);
 }
 
 recloser_status batch_digest_carried(struct batch *batch, recloser_error *error)
@@ -227,6 +240,8 @@ recloser_status batch_read(struct arena *arena, struct layout_context *context, 
 
 /* ---- taking rows out ---- */
 
+#define WITHOUT_GONE "CREATE VIEW batch AS SELECT * FROM rc_rows ANTI JOIN rc_gone USING (_rc_src, _rc_row)"
+
 recloser_status batch_take_out(struct batch *batch, const char *doing, const char *rows_sql, uint64_t *count, recloser_error *error)
 {
 	struct rows gone;
@@ -239,7 +254,7 @@ recloser_status batch_take_out(struct batch *batch, const char *doing, const cha
 		return RECLOSER_OK;
 	batch->holed = true;
 	return engine_run(batch->context->engine, doing,
-	    "ALTER TABLE batch RENAME TO rc_rows; CREATE VIEW batch AS SELECT * FROM rc_rows ANTI JOIN rc_gone USING (_rc_src, _rc_row)", error);
+	    "ALTER TABLE batch RENAME TO rc_rows; " WITHOUT_GONE, error);
 }
 
 recloser_status batch_settle(struct batch *batch, recloser_error *error)
@@ -249,6 +264,16 @@ recloser_status batch_settle(struct batch *batch, recloser_error *error)
 	batch->holed = false;
 	return engine_run(batch->context->engine, "close the gaps of rows that were taken out",
 	    "CREATE TABLE rc_whole AS SELECT * FROM batch; DROP VIEW batch; DROP TABLE rc_rows; ALTER TABLE rc_whole RENAME TO batch", error);
+}
+
+recloser_status batch_lighten(struct batch *batch, recloser_error *error)
+{
+	if (batch->gathered)
+		return RECLOSER_OK; /* they were left behind */
+	const char *table = batch->holed ? "rc_rows" : "batch";
+	return engine_runf(batch->context->engine, "drop what only judged the rows", error,
+	    "%sALTER TABLE %s DROP COLUMN _rc_fault; ALTER TABLE %s DROP COLUMN _rc_group; ALTER TABLE %s DROP COLUMN _rc_digest%s",
+	    batch->holed ? "DROP VIEW batch; " : "", table, table, table, batch->holed ? "; " WITHOUT_GONE : "");
 }
 
 /* ---- partitions ---- */

@@ -38,7 +38,9 @@ struct batch {
 	struct batch_column *columns; /* stored columns, in file order: key, listed, unlisted, geometry */
 	size_t column_count;
 	bool has_geometry;
+	const char *key_sql;          /* `batch` makes its key column by this when it is asked for it; NULL: it is stored */
 	bool clustered;               /* batch_cluster has been called */
+	bool gathered;                /* and has put the rows of all or some partitions into a table of their own */
 	bool holed;                   /* rows were taken out: `batch` is a view that leaves them out, and no table */
 	struct batch_part *parts;     /* sorted by path */
 	size_t part_count;
@@ -77,11 +79,20 @@ recloser_status batch_resolve(struct batch *batch, recloser_error *error) RC_CHE
  * element a partition; NULL: all. Done once. */
 recloser_status batch_cluster(struct batch *batch, const bool *wanted, recloser_error *error) RC_CHECKED;
 
+/* Before files are written: what only judged the rows goes, so that the sort has its room. Nothing may be judged after it. */
+recloser_status batch_lighten(struct batch *batch, recloser_error *error) RC_CHECKED;
+
 /* The columns as the content fingerprint sees them; `crs_id` goes into its schema text and is no part of a row's digest. */
 struct content_schema batch_content_schema(const struct batch *batch, const char *crs_id);
 /* Rows that were put into the batch from a live version (_rc_src -1) get their digests. */
 recloser_status batch_digest_carried(struct batch *batch, recloser_error *error) RC_CHECKED;
 
+/* Is this a type of which a value's text gives the value back, and the key of a value is the key of its text? */
+bool batch_is_plain(const char *type);
+/* SQL: the key from the identity's stored columns, each as `value` writes it (NULL: by its name); NULL where their text does not give
+ * the key. */
+typedef const char *batch_value(const void *context, const struct batch_column *column);
+const char *batch_key_sql(struct arena *arena, const struct batch *batch, batch_value *value, const void *context);
 /* SQL: the partition path of a row, NULL when a value is missing. */
 const char *batch_path_sql(struct arena *arena, const struct strings *partition);
 /* SQL: the identity fields or expressions as they stand in `batch`, without partition columns (constant inside a part):

@@ -38,6 +38,20 @@ static const char *common_order(const struct batch *batch)
 	return spec->order == ORDER_SOURCE ? "_rc_src, _rc_row" : batch_order_sql(batch->arena, batch);
 }
 
+/* What is not moved: what the rows were judged by, and a key that is made again. Rows that are carried over come with a digest still
+ * to be made, and with their keys. */
+static const char *left_behind(const struct batch *batch)
+{
+	const struct spec *spec = batch->context->spec;
+	struct text out = text_on(batch->arena);
+	text_add(&out, "_rc_fault, _rc_group");
+	if (spec->disappeared.policy != POLICY_CARRY)
+		text_add(&out, ", _rc_digest");
+	if (batch->key_sql)
+		text_addf(&out, ", %s", sql_name(batch->arena, spec->key_column));
+	return out.at;
+}
+
 /* Without any other partition left the gathered rows take the batch's place. Rows that stand in their order are read in it from
  * then on: that is what the engine's setting is for, which costs a scan of a source its threads and is off until here. */
 static recloser_status gather(struct batch *batch, bool all, const char *order, recloser_error *error)
@@ -47,17 +61,18 @@ static recloser_status gather(struct batch *batch, bool all, const char *order, 
 	struct text same = text_on(arena);
 	for (size_t c = 0; c < partition->count; c++)
 		text_addf(&same, "%sCAST(b.%s AS VARCHAR) = p.v%zu", c ? " AND " : "", sql_name(arena, partition->at[c]), c);
-	const char *done = batch->context->spec->disappeared.policy == POLICY_CARRY ? "_rc_group" : "_rc_group, _rc_digest";
+	const char *old = !all ? "" : batch->holed ? "DROP VIEW batch; DROP TABLE rc_rows;" : "DROP TABLE batch;";
+	const char *name = all ? "batch" : "rc_clustered", *table = batch->key_sql ? "rc_keyless" : name;
+	const char *with_key = !batch->key_sql ? "" : arena_printf(arena, "CREATE VIEW %s AS SELECT *, %s AS %s FROM rc_keyless", name,
+	    batch->key_sql, sql_name(arena, batch->context->spec->key_column));
 	RC_TRY(engine_runf(batch->context->engine, "bring the rows of each partition together", error,
 	    "SET GLOBAL preserve_insertion_order = %s;"
-	    "CREATE TABLE rc_clustered AS SELECT b.* EXCLUDE (%s), p._rc_part FROM batch b JOIN rc_parts p ON %s ORDER BY p._rc_part%s%s",
-	    order ? "true" : "false", done, same.at, order ? ", " : "", order ? order : ""));
-	if (!all)
-		return RECLOSER_OK;
-	const char *old = batch->holed ? "DROP VIEW batch; DROP TABLE rc_rows" : "DROP TABLE batch";
-	batch->holed = false;
-	return engine_runf(batch->context->engine, "bring the rows of each partition together", error,
-	    "%s; ALTER TABLE rc_clustered RENAME TO batch", old);
+	    "CREATE TABLE rc_gathering AS SELECT b.* EXCLUDE (%s), p._rc_part FROM batch b JOIN rc_parts p ON %s ORDER BY p._rc_part%s%s;"
+	    "%s ALTER TABLE rc_gathering RENAME TO %s; %s",
+	    order ? "true" : "false", left_behind(batch), same.at, order ? ", " : "", order ? order : "", old, table, with_key));
+	batch->holed &= !all;
+	batch->gathered = true;
+	return RECLOSER_OK;
 }
 
 recloser_status batch_cluster(struct batch *batch, const bool *wanted, recloser_error *error)

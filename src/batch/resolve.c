@@ -233,10 +233,10 @@ static recloser_status note_wanderers(struct batch *batch, recloser_error *error
 			return RECLOSER_OK; /* every partition column is part of the identity: a key can't be in two */
 	}
 	struct rows rows;
-	const char *key = sql_name(batch->arena, spec->key_column);
+	const char *key = sql_name(batch->arena, spec->key_column), *number = batch->key_sql ? identity_columns(batch) : key;
 	/* By a number of each key first: mostly none is there twice, and the text of all keys is a lot to group. */
 	RC_TRY(engine_query(batch->context->engine, batch->arena, "look for keys in two partitions",
-	                    arena_printf(batch->arena, "SELECT rc_twice(hash(%s)) = '' FROM batch", key), &rows, error));
+	                    arena_printf(batch->arena, "SELECT rc_twice(hash(%s)) = '' FROM batch", number), &rows, error));
 	if (rows_at(&rows, 0, 0) && strcmp(rows_at(&rows, 0, 0), "true") == 0)
 		return RECLOSER_OK;
 	RC_TRY(engine_query(batch->context->engine, batch->arena, "look for keys in two partitions", arena_printf(batch->arena,

@@ -28,32 +28,15 @@ struct copy {
 
 /* ---- what goes around the sort ---- */
 
-/* Types of which a value's text gives the value back, and the key of a value is the key of its text. */
-static bool is_plain(const char *type)
-{
-	static const char *const plain[] = {"VARCHAR", "BIGINT", "INTEGER", "DATE", "BOOLEAN"};
-	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-		if (strcmp(type, plain[i]) == 0)
-			return true;
-	return false;
-}
-
-static const struct batch_column *stored_column(const struct batch *batch, const char *name)
-{
-	for (size_t i = 0; i < batch->column_count; i++)
-		if (strcmp(batch->columns[i].name, name) == 0)
-			return &batch->columns[i];
-	return NULL;
-}
-
 /* One value in all rows of a part. */
 static bool is_constant(const struct copy *copy, const struct batch_column *column)
 {
-	return copy->part && column->partition && is_plain(column->type);
+	return copy->part && column->partition && batch_is_plain(column->type);
 }
 
-static const char *value_of(const struct copy *copy, const struct batch_column *column)
+static const char *value_of(const void *context, const struct batch_column *column)
 {
+	const struct copy *copy = context;
 	const struct strings *partition = &copy->format->spec->partition;
 	for (size_t i = 0; is_constant(copy, column) && i < partition->count; i++)
 		if (strcmp(partition->at[i], column->name) == 0)
@@ -61,21 +44,9 @@ static const char *value_of(const struct copy *copy, const struct batch_column *
 	return sql_name(copy->arena, column->name);
 }
 
-/* The key from the identity's stored fields, or NULL where those do not say it to the letter. */
 static const char *key_again(const struct copy *copy)
 {
-	const struct spec *spec = copy->format->spec;
-	struct text out = text_on(copy->arena);
-	text_add(&out, spec->key_escape ? "rc_key_escaped(" : "rc_key(");
-	for (size_t i = 0; i < spec->identity_count; i++) {
-		const char *name = spec->identity[i].column;
-		const struct batch_column *column = name ? stored_column(copy->format->batch, name) : NULL;
-		if (!column || !is_plain(column->type))
-			return NULL;
-		text_addf(&out, "%s%s", i ? ", " : "", value_of(copy, column));
-	}
-	text_add(&out, ")");
-	return spec->key_id ? NULL : out.at;
+	return batch_key_sql(copy->arena, copy->format->batch, value_of, copy);
 }
 
 /* In GeoParquet 1.1 a geometry is bytes that the `geo` entry explains; in 2.0 it is Parquet's own geometry type, with the CRS in

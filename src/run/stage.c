@@ -204,6 +204,7 @@ recloser_status run_stage(struct run *run, recloser_error *error)
 			RC_TRY(staging_file(run->staging, run->parts[i].part.batch_part->path, &floor.files[floor.count], error));
 			floor.parts[floor.count++] = &run->parts[i];
 		}
+	RC_TRY(batch_lighten(run->batch, error));
 	pthread_mutex_init(&floor.lock, NULL);
 	recloser_status status = stage_all(run, &floor, error);
 	pthread_mutex_destroy(&floor.lock);

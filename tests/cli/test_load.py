@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of `load` and the fields of a spec that decide what becomes of rows: what is written, counted, refused and said."""
+import hashlib
 import json
 import shutil
 
@@ -286,6 +287,37 @@ class Rows(Loading):
             self.lake = name
             report = self.load(spec, self.write(f"{name}.csv", HEAD + rows))
             self.assertEqual([w for w in report["warnings"] if said in w], expected, name)
+
+    def test_key_made_again_and_key_stored(self):
+        """Where the identity's columns say the key to the letter it is not held while a load runs, else it is: nobody can tell."""
+        text = {"key": "{identity: [queue_id]}"}
+        kinds = {"text": text, "escaped": {"key": "{identity: [queue_id, state], escape: true}"},
+                 "number": {"key": "{identity: [queue_id, capacity_mw]}"},
+                 "expression": {"key": '{identity: [{sql: "lower(queue_id)"}, state]}'},
+                 "carried": {**text, "disappeared": "carry"}}
+        for kind, fields in kinds.items():
+            for states in (["TX"], ["TX", "NM", "OK", "LA", "AR", "KS"]):
+                self.lake = f"{kind}{len(states)}"
+                spec = self.queue_spec(name=f"{self.lake}.yaml", root=self.lake, **{"partition": "[state]", **fields})
+                first = "".join(line(f"Q{state}{i}", state=state) for state in states for i in range(5))
+                again = line("QTX1", published="2026-07-03") + line("QTX2")  # superseded, collapsed
+                report = self.load(spec, self.write(f"{self.lake}-1.csv", HEAD + first + again))
+                self.assertEqual((report["superseded"], report["collapsed"]), (1, 1), self.lake)
+                keys = "queue_id, asset_key"
+                before = dict(self.table("state=TX", keys))
+                self.assertEqual(len(set(before.values())), 5, self.lake)
+                second = first.replace(line("QTX0"), "").replace(line("QTX3"), line("QTX3").replace(",31", ",32")) + line("QTX9")
+                load = self.recloser_json if kind == "carried" else lambda *args: self.load(*args[1:])  # a carried row came in earlier
+                report = load("load", spec, self.write(f"{self.lake}-2.csv", HEAD + second + again))
+                after = dict(self.table("state=TX", keys))
+                gone = set() if kind == "carried" else {"QTX0"}
+                self.assertEqual(set(after), set(before) - gone | {"QTX9"}, self.lake)
+                self.assertEqual({k: after[k] for k in before if k in after}, {k: v for k, v in before.items() if k not in gone}, self.lake)
+                part = [p for p in report["partitions"] if p["partition"] == "state=TX"][0]
+                self.assertEqual((part["outcome"], part["disappeared"]), ("replaced", len(gone)), part)
+                if kind in ("text", "carried"):
+                    self.assertEqual(after["QTX9"], hashlib.sha256(b"QTX9").hexdigest()[:24])
+                self.recloser("verify", spec)
 
     def test_a_column_to_partition_by_is_not_there(self):
         data = self.write("a.csv", "queue_id,state,published_at,lon,lat,capacity_mw\nQ1,TX,2026-07-02,-97,31,1\n")
