@@ -5,8 +5,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* The build says which library it was compiled against: its name, by which the system finds it, and where it lay then. */
+/* The build says which library it was compiled against: its name, by which the system finds it, and where it lay then. A file
+ * that is there may want libraries that are not; so where both ways fail, both reasons are told. */
 static const char *const places[] = {RECLOSER_GDAL_NAME, RECLOSER_GDAL_FILE};
 static const char *const names[] = {
 #define GDAL_NAME(name) #name,
@@ -21,15 +23,16 @@ static union {
 	void *at[COUNT]; /* POSIX: a pointer that dlsym gave is one to a function */
 } table;
 _Static_assert(sizeof(struct gdal) == sizeof table.at, "a member is one pointer");
-static char failure[512]; /* "": it is loaded */
+static char failure[768]; /* "": it is loaded */
 
 static void load(void)
 {
 	void *library = NULL;
 	for (size_t i = 0; i < sizeof places / sizeof *places && !library; i++) {
 		library = dlopen(places[i], RTLD_LAZY | RTLD_LOCAL);
-		if (!library && i == 0)
-			snprintf(failure, sizeof failure, "%s", dlerror());
+		size_t told = strlen(failure);
+		if (!library)
+			snprintf(failure + told, sizeof failure - told, "%s%s", told ? "; " : "", dlerror());
 	}
 	if (!library)
 		return;
@@ -47,7 +50,7 @@ recloser_status gdal_load(recloser_error *error)
 	if (!failure[0])
 		return RECLOSER_OK;
 	error_set(error, RECLOSER_IO, "gdal.missing", "GDAL can't be loaded: %s", failure);
-	return error_hint(error, "install GDAL, %s", RECLOSER_GDAL_NAME);
+	return error_hint(error, "install GDAL, %s; where it lies aside, LD_LIBRARY_PATH says where", RECLOSER_GDAL_NAME);
 }
 
 const struct gdal *gdal(void)

@@ -172,6 +172,8 @@ recloser_status lookup_open(struct arena *arena, struct layout_context *context,
 	if (context->lookup)
 		return RECLOSER_OK;
 	struct lookup_state *state = arena_alloc(arena, sizeof *state);
+	if (context->spec->geometry.lookup.point_on_surface || context->spec->geometry.lookup.centroid)
+		RC_TRY(geometry_ready(error));
 	RC_TRY(open_layer(arena, context, &state->source, error));
 	RC_TRY(word_pattern(arena, context, &state->words, error));
 	context->lookup = state;

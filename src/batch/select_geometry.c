@@ -77,6 +77,8 @@ static recloser_status geometry_from_text(struct layers *layers, const char **ra
 		*raw = arena_printf(arena, "CAST(%s AS BLOB)", part);
 		return RECLOSER_OK;
 	}
+	if (wkt)
+		RC_TRY(geometry_ready(error));
 	const char *text = arena_printf(arena, "nullif(trim(%s), '')", part);
 	*raw = arena_printf(arena, wkt ? "rc_wkt(%s)" : "rc_hex(%s)", text);
 	layers->written_geometry = text;
@@ -215,6 +217,8 @@ recloser_status layers_geometry(struct layers *layers, recloser_error *error)
 	if (layout->geometry == GEOMETRY_NONE)
 		return RECLOSER_OK;
 	const char *raw = NULL, *moved = "_rc_g0";
+	if (spec->curves == CURVES_LINEARIZE || spec->check_valid)
+		RC_TRY(geometry_ready(error));
 	RC_TRY(geometry_raw(layers, &raw, error));
 	layers_wrap(layers, arena_printf(arena, ", %s AS _rc_g0", raw));
 	if (spec->curves == CURVES_LINEARIZE)

@@ -237,6 +237,7 @@ static const struct advice {
 	{"Out of Memory Error", "engine.memory",
 	 "give the engine more with --memory SIZE, or fewer threads with --threads N; with room to spill on disk it needs less"},
 	{"out of memory", "engine.memory", "free memory on this machine, then run again"}, /* a function of ours */
+	{"GDAL can't be loaded", "gdal.missing", "install GDAL; it is needed for geometry"}, /* a function of ours */
 	{"INTERRUPT Error", "engine.interrupted", ""},
 	{"Interrupted", "engine.interrupted", ""},
 };

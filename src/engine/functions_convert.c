@@ -5,6 +5,21 @@
 #include "engine/functions_parts.h"
 #include "geo/crs.h"
 
+/* Asked once a thread and statement, so that a statement without GDAL fails, whoever wrote it, and the process lives on. */
+static bool ready(duckdb_init_info info)
+{
+	recloser_error error = {0};
+	if (geometry_ready(&error) == RECLOSER_OK)
+		return true;
+	duckdb_scalar_function_init_set_error(info, error.what);
+	return false;
+}
+
+static void need_gdal(duckdb_init_info info)
+{
+	(void)ready(info);
+}
+
 /* Hands the converted bytes to the engine and frees them; a reason why not makes the cell null. */
 static void put_converted(duckdb_vector output, idx_t row, const char *refused, uint8_t *bytes, size_t count)
 {
@@ -114,6 +129,8 @@ static void free_passage(void *pointer)
 
 static void make_passage(duckdb_init_info info)
 {
+	if (!ready(info))
+		return;
 	struct passage *passage = calloc(1, sizeof *passage);
 	if (passage)
 		duckdb_scalar_function_init_set_state(info, passage, free_passage);
@@ -168,12 +185,12 @@ static void transform(duckdb_function_info info, duckdb_data_chunk input, duckdb
 #define TEXT DUCKDB_TYPE_VARCHAR
 
 const struct function functions_convert[] = {
-	{"rc_wkt", from_wkt, BLOB, {TEXT}, NULL, NULL, NULL},
-	{"rc_wkt_srid", wkt_srid, DUCKDB_TYPE_INTEGER, {TEXT}, NULL, NULL, NULL},
-	{"rc_linearize", linearize, BLOB, {BLOB}, NULL, NULL, NULL},
-	{"rc_point_on_surface", point_on_surface, BLOB, {BLOB}, NULL, NULL, NULL},
-	{"rc_centroid", centroid, BLOB, {BLOB}, NULL, NULL, NULL},
-	{"rc_invalid", invalid, TEXT, {BLOB}, NULL, NULL, NULL},
+	{"rc_wkt", from_wkt, BLOB, {TEXT}, NULL, need_gdal, NULL},
+	{"rc_wkt_srid", wkt_srid, DUCKDB_TYPE_INTEGER, {TEXT}, NULL, need_gdal, NULL},
+	{"rc_linearize", linearize, BLOB, {BLOB}, NULL, need_gdal, NULL},
+	{"rc_point_on_surface", point_on_surface, BLOB, {BLOB}, NULL, need_gdal, NULL},
+	{"rc_centroid", centroid, BLOB, {BLOB}, NULL, need_gdal, NULL},
+	{"rc_invalid", invalid, TEXT, {BLOB}, NULL, need_gdal, NULL},
 	{"rc_transform", transform, BLOB, {BLOB, TEXT, TEXT}, NULL, make_passage, NULL},
 	{0},
 };

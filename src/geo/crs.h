@@ -21,6 +21,10 @@ recloser_status crs_read(struct arena *arena, const char *text, struct crs *out,
 /* Do two mean the same (axis order of text aside: GeoParquet's x is always east)? */
 bool crs_same(const struct crs *a, const struct crs *b);
 
+/* GDAL does the work of all below but geometry_from_geojson, and they can't say that it is missing: whoever will call one of
+ * them asks this before. */
+recloser_status geometry_ready(recloser_error *error) RC_CHECKED;
+
 /* Thread-safe helpers called from engine functions: malloc only. The caller frees `*out` with free().
  * 0: fine; else a static text that says what is wrong. */
 const char *geometry_from_wkt(const char *text, size_t count, uint8_t **out, size_t *out_count, int32_t *srid);

@@ -14,6 +14,11 @@
 
 static const char no_memory[] = "out of memory";
 
+recloser_status geometry_ready(recloser_error *error)
+{
+	return gdal_load(error);
+}
+
 OGRGeometryH shape_from_wkb(const void *wkb, size_t count)
 {
 	OGRGeometryH shape = NULL;

@@ -105,6 +105,8 @@ static recloser_status try_shape(struct init *init, struct init_column *column, 
 	struct arena *arena = init->arena;
 	struct rows rows;
 	struct extent extent;
+	if (wkt)
+		RC_TRY(geometry_ready(error));
 	const char *shape = arena_printf(arena, wkt ? "rc_wkt(c%zu)" : "rc_hex(c%zu)", column->index);
 	const char *srid = arena_printf(arena, wkt ? "rc_wkt_srid(c%zu)" : "rc_wkb_srid(rc_hex(c%zu))", column->index);
 	RC_TRY(extent_of(init, shape, &extent, error));

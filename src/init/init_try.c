@@ -45,6 +45,12 @@ static const char *outcome(struct init *init, const json_t *report)
 	return out.at;
 }
 
+/* No word on the proposal, which was not tried then. */
+static bool machine_lacks(const recloser_error *refused)
+{
+	return strcmp(refused->code, "memory") == 0 || strcmp(refused->code, "gdal.missing") == 0;
+}
+
 recloser_status init_try(struct init *init, const char *yaml, recloser_error *error)
 {
 	struct arena *arena = init->arena;
@@ -65,5 +71,9 @@ recloser_status init_try(struct init *init, const char *yaml, recloser_error *er
 	else
 		init->tried = arena_printf(arena, "Tried: it does not load yet. %s\n%s\n%s", refused.what, refused.where, refused.hint);
 	recloser_result_free(result);
-	return status == RECLOSER_IO && strcmp(refused.code, "memory") == 0 ? error_set(error, RECLOSER_IO, "memory", "out of memory") : RECLOSER_OK;
+	if (status != RECLOSER_IO || !machine_lacks(&refused))
+		return RECLOSER_OK;
+	error_set(error, status, refused.code, "%s", refused.what);
+	error_where(error, "%s", refused.where);
+	return error_hint(error, "%s", refused.hint);
 }

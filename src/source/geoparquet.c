@@ -167,6 +167,7 @@ static recloser_status check_crs(struct arena *arena, const struct source_reques
 	recloser_error problem = {0};
 	if (!facts->crs_projjson)
 		return RECLOSER_OK;
+	RC_TRY(geometry_ready(error));
 	if (crs_read(arena, facts->crs_projjson, &crs, &problem) != RECLOSER_OK)
 		return refuse(error, request,
 					  arena_printf(arena, "the geometry's CRS is none that PROJ understands: %.200s", facts->crs_projjson));

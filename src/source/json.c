@@ -41,24 +41,27 @@ static const char *crs_text(struct arena *arena, const struct value *crs)
 	return strcmp(text, "CRS84") == 0 ? "OGC:CRS84" : text;
 }
 
-static void find_crs(struct arena *arena, struct json_source *json)
+/* A system that nothing understands is left for the spec to name; without GDAL nothing is understood. */
+static recloser_status find_crs(struct arena *arena, struct json_source *json, recloser_error *error)
 {
 	struct source_facts *facts = &json->source.facts;
 	const struct value *member = &json->place.crs;
 	const char *text = "OGC:CRS84";
 	if (member->at && member->kind == VALUE_NULL) {
 		facts->crs_unknown = true;
-		return;
+		return RECLOSER_OK;
 	}
 	if (member->at)
 		text = member->kind == VALUE_OBJECT ? crs_text(arena, member) : NULL;
 	struct crs crs;
+	RC_TRY(geometry_ready(error));
 	if (text && crs_read(arena, text, &crs, NULL) == RECLOSER_OK)
 		facts->crs_projjson = crs.projjson;
 	else
 		strings_add(arena, &facts->notes,
 					text ? arena_printf(arena, "the file's crs \"%s\" is not known", text)
 						 : "the file's crs member is not understood");
+	return RECLOSER_OK;
 }
 
 static bool has_column(const struct json_columns *columns, const char *name)
@@ -113,7 +116,7 @@ recloser_status json_open(struct arena *arena, const struct source_request *requ
 	source->facts.encoding = bytes.encoding;
 	source->facts.bytes = bytes.count;
 	if (json->place.features)
-		find_crs(arena, json);
+		RC_TRY(find_crs(arena, json, error));
 	pthread_mutex_init(&json->lock, NULL);
 	arena_defer(arena, destroy_lock, &json->lock);
 	source->ops = &json_ops;

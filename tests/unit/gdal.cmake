@@ -1,4 +1,4 @@
-# The library as the build found it, one that is not there, and one that is another: gdal.c is built for each.
+# The library as the build found it, one that only its file leads to, one that is not there, and one that is another: gdal.c is built for each.
 function(gdal_test name)
   add_executable(test_${name} unit/test_gdal.c ${CMAKE_SOURCE_DIR}/src/base/gdal.c ${CMAKE_SOURCE_DIR}/src/base/error.c)
   target_link_libraries(test_${name} PRIVATE recloser_settings PkgConfig::CMOCKA)
@@ -8,5 +8,6 @@ function(gdal_test name)
   set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 60)
 endfunction()
 gdal_test(gdal RECLOSER_GDAL_NAME="${gdal_name}" RECLOSER_GDAL_FILE="${gdal_file}")
+gdal_test(gdal_elsewhere RECLOSER_GDAL_NAME="libgdal.so.elsewhere" RECLOSER_GDAL_FILE="${gdal_file}")
 gdal_test(gdal_absent RECLOSER_GDAL_NAME="libgdal.so.none" RECLOSER_GDAL_FILE="/nowhere/libgdal.so.none")
 gdal_test(gdal_lacking RECLOSER_GDAL_NAME="libm.so.6" RECLOSER_GDAL_FILE="/nowhere/libm.so.6")

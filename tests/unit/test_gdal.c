@@ -82,7 +82,8 @@ static void refused(const char *words)
 static void test_absent(void **state)
 {
 	(void)state;
-	refused("libgdal.so.none");
+	refused("libgdal.so.none: cannot open");
+	refused("; /nowhere/libgdal.so.none: cannot open");
 }
 
 static void test_lacking(void **state)
