@@ -46,9 +46,9 @@ const struct command command_as_of = {
 	.about = "For every partition, the version that was live at the end of a day, at a time, or that a tag pins. Days and "
 			 "times are "
 			 "UTC, as in the ledger.\n"
-			 "A version that was pruned away since is named, with the prune that removed it; the exit code is 1 then, and "
-			 "nothing is "
-			 "copied.",
+			 "The files are archived ones, which nobody replaces; where only the live file has the bytes, that is said.\n"
+			 "A version whose bytes were pruned since is named, with the prune that removed them; the exit code is 1 then, "
+			 "and nothing is copied.",
 	.examples = "  recloser as-of queue.yaml 2026-03-31\n"
 				"  recloser as-of queue.yaml 2026-03-31T12:00Z --sql | duckdb queue.duckdb\n"
 				"  recloser as-of queue.yaml q2-filing --copy q2\n",

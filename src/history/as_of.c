@@ -14,8 +14,8 @@ static recloser_status add(struct dataset *dataset, struct arena *arena, struct 
 	struct moment_version *version = &moment->at[moment->count++];
 	version->record = record;
 	version->newest = newest;
-	RC_TRY(version_place(dataset, arena, record, newest, &version->file, error));
-	if (version->file)
+	RC_TRY(version_kept(dataset, arena, record, newest, NULL, &version->kept, error));
+	if (version->kept.file)
 		return RECLOSER_OK;
 	version->lost = pruned_how(arena, prunes, record->partition, record->seq);
 	if (!version->lost)
@@ -93,10 +93,17 @@ static json_t *entry_json(struct arena *arena, const struct moment_version *vers
 	const char *name;
 	json_put_text(arena, json, "partition", version->record->partition);
 	json_object_foreach(of, name, value) json_put(arena, json, name, value);
-	json_put_text(arena, json, "file", version->file);
+	json_put_text(arena, json, "file", version->kept.file);
+	json_put_bool(arena, json, "live_file", version->kept.live);
 	json_put_bool(arena, json, "newest", version->record == version->newest || version->record->seq == version->newest->seq);
 	json_put_text(arena, json, "lost", version->lost);
 	return json;
+}
+
+static const char *file_shown(struct arena *arena, const struct moment_version *version)
+{
+	return arena_printf(arena, "%s%s", version->kept.file,
+						version->kept.live ? "   the live file, which the next load of the partition replaces" : "");
 }
 
 static recloser_status tell(struct history *h, const struct moment *moment, bool sql, recloser_error *error)
@@ -110,11 +117,11 @@ static recloser_status tell(struct history *h, const struct moment *moment, bool
 		json_add(arena, list, entry_json(arena, version));
 		rows += version->record->rows;
 		bytes += version->record->bytes;
-		lost += version->file == NULL;
+		lost += version->kept.file == NULL;
 		if (!sql)
 			text_addf(&h->text, "  %s   seq %" PRId64 "   %s   %s   %s\n", partition_shown(version->record->partition),
 					  version->record->seq, when_shown(arena, version->record->loaded_at),
-					  version_rows_shown(arena, version->record), version->file ? version->file : version->lost);
+					  version_rows_shown(arena, version->record), version->lost ? version->lost : file_shown(arena, version));
 	}
 	json_put_text(arena, h->json, "dataset", h->dataset->name);
 	json_put_text(arena, h->json, "as_of", moment->shown);
@@ -129,7 +136,7 @@ static recloser_status tell(struct history *h, const struct moment *moment, bool
 	error_set(error, RECLOSER_FAULT, "version.lost", "%zu of %zu versions that were live then are not to be had any more",
 			  lost, moment->count);
 	for (size_t i = 0; i < moment->count; i++)
-		if (!moment->at[i].file) {
+		if (moment->at[i].lost) {
 			error_where(error, "%s, seq %" PRId64 ": %s", partition_shown(moment->at[i].record->partition),
 						moment->at[i].record->seq, moment->at[i].lost);
 			break;

@@ -52,8 +52,8 @@ static const char *file_list(const struct history *h, const struct moment *momen
 {
 	struct text out = text_on(h->arena);
 	for (size_t i = 0; i < moment->count; i++)
-		if (moment->at[i].file)
-			text_addf(&out, "%s\n    %s", out.length ? "," : "", sql_text(h->arena, absolute(h->arena, moment->at[i].file)));
+		if (moment->at[i].kept.file)
+			text_addf(&out, "%s\n    %s", out.length ? "," : "", sql_text(h->arena, absolute(h->arena, moment->at[i].kept.file)));
 	return out.at;
 }
 
@@ -81,9 +81,9 @@ static const char *select_with_list(const struct history *h, const struct moment
 	}
 	for (size_t i = 0; i < moment->count; i++) {
 		const char **parts = partition_values(arena, columns, moment->at[i].record->partition);
-		if (!moment->at[i].file || !parts)
+		if (!moment->at[i].kept.file || !parts)
 			continue;
-		text_addf(&values, "%s\n    (%s", values.length ? "," : "", sql_text(arena, absolute(arena, moment->at[i].file)));
+		text_addf(&values, "%s\n    (%s", values.length ? "," : "", sql_text(arena, absolute(arena, moment->at[i].kept.file)));
 		for (size_t c = 0; c < columns->count; c++)
 			text_addf(&values, ", %s", sql_text(arena, parts[c]));
 		text_add(&values, ")");
@@ -106,6 +106,21 @@ static const char *view_name(struct arena *arena, const struct history *h, const
 	return sql_name(arena, name);
 }
 
+/* What no view can keep still: the files that the next load replaces, as comments. */
+static const char *unsteady(const struct history *h, const struct moment *moment)
+{
+	enum { SHOWN = 5 };
+	struct text out = text_on(h->arena);
+	size_t count = 0;
+	for (size_t i = 0; i < moment->count; i++)
+		if (moment->at[i].kept.live && ++count <= SHOWN)
+			text_addf(&out, "-- reads the live file of %s, which no archived one equals: the next load of it changes this view\n",
+					  partition_shown(moment->at[i].record->partition));
+	if (count > SHOWN)
+		text_addf(&out, "-- and those of %zu more partitions\n", count - SHOWN);
+	return out.length ? out.at : "";
+}
+
 const char *as_of_sql(const struct history *h, const struct moment *moment)
 {
 	struct arena *arena = h->arena;
@@ -114,8 +129,8 @@ const char *as_of_sql(const struct history *h, const struct moment *moment)
 			? arena_printf(arena, "SELECT * FROM read_parquet([%s],\n    hive_partitioning = false, union_by_name = true)",
 						   file_list(h, moment))
 			: select_with_list(h, moment);
-	return arena_printf(arena, "-- %s as of %s\nCREATE OR REPLACE VIEW %s AS\n%s;\n", h->dataset->name, moment->shown,
-						view_name(arena, h, moment), select);
+	return arena_printf(arena, "-- %s as of %s\n%sCREATE OR REPLACE VIEW %s AS\n%s;\n", h->dataset->name, moment->shown,
+						unsteady(h, moment), view_name(arena, h, moment), select);
 }
 
 /* ---- a tree ---- */
@@ -143,7 +158,7 @@ static recloser_status copy_one(struct history *h, const struct moment_version *
 	const char *folder = path_in(h->arena, directory, version->record->partition, "");
 	const char *to = path_in(h->arena, folder, "part.parquet", "");
 	const char *from;
-	RC_TRY(version_file(h->dataset, h->arena, version->record, &from, error));
+	RC_TRY(version_file(h->dataset, h->arena, version->kept.record, &from, error));
 	RC_TRY(make_directory(h->dataset, h->arena, folder, error));
 	int failed = fs->ops->copy(fs, from, to);
 	partition_forget(h->dataset, version->record->partition);

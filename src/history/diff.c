@@ -44,6 +44,7 @@ static recloser_status seq_side(struct history *h, const char *partition, int64_
 {
 	struct record *record, *newest;
 	const char *file;
+	struct kept kept;
 	json_t *prunes;
 	RC_TRY(ledger_newest(h->dataset, h->arena, partition, &newest, error));
 	RC_TRY(ledger_read(h->dataset, h->arena, partition, seq, &record, error));
@@ -51,14 +52,14 @@ static recloser_status seq_side(struct history *h, const char *partition, int64_
 		error_set(error, RECLOSER_USAGE, "diff.seq", "%s has no version %" PRId64, partition_shown(partition), seq);
 		return error_hint(error, "recloser history %s %s lists them", h->spec->path, partition);
 	}
-	RC_TRY(version_place(h->dataset, h->arena, record, newest, &file, error));
-	if (!file) {
+	RC_TRY(version_kept(h->dataset, h->arena, record, newest, NULL, &kept, error));
+	if (!kept.file) {
 		RC_TRY(prunes_read(h->dataset, h->arena, &prunes, error));
 		const char *how = pruned_how(h->arena, prunes, partition, seq);
 		return error_set(error, RECLOSER_FAULT, "version.lost", "seq %" PRId64 " of %s is not to be had: %s", seq,
 						 partition_shown(partition), how ? how : "its archived file is gone");
 	}
-	RC_TRY(version_file(h->dataset, h->arena, record, &file, error));
+	RC_TRY(version_file(h->dataset, h->arena, kept.record, &file, error));
 	*out = (struct diff_side){.label = arena_printf(h->arena, "seq %" PRId64, seq),
 							  .partition = partition,
 							  .seq = seq,

@@ -63,26 +63,32 @@ static recloser_status archive(struct doctor *doctor, recloser_error *error)
 	struct history *h = doctor->h;
 	struct strings lost = {0};
 	json_t *prunes;
-	uint64_t versions_seen = 0, bytes = 0, pruned = 0;
+	uint64_t versions_seen = 0, bytes = 0, pruned = 0, kept_elsewhere = 0;
 	RC_TRY(prunes_read(h->dataset, h->arena, &prunes, error));
 	for (size_t i = 0; i < doctor->part_count; i++) {
 		struct versions versions;
 		RC_TRY(versions_of(h->dataset, h->arena, doctor->parts[i].partition, &versions, error));
 		for (size_t k = 0; k < versions.count; k++) {
-			const struct record *record = versions.at[k];
+			struct record *record = versions.at[k], *unarchived = h->dataset->bucket && record == versions.newest ? record : NULL;
 			const char *place;
+			struct kept kept = {0};
 			versions_seen++;
-			RC_TRY(version_place(h->dataset, h->arena, record, h->dataset->bucket ? versions.newest : NULL, &place, error));
+			RC_TRY(version_place(h->dataset, h->arena, record, unarchived, &place, error));
 			bytes += place ? record->bytes : 0;
 			bool by_prune = !place && pruned_how(h->arena, prunes, record->partition, record->seq);
+			if (by_prune)
+				RC_TRY(version_kept(h->dataset, h->arena, record, versions.newest, &versions, &kept, error));
 			pruned += by_prune;
+			kept_elsewhere += kept.record != NULL;
 			if (!by_prune && !place)
 				strings_add(h->arena, &lost,
 							arena_printf(h->arena, "%s, seq %" PRId64, partition_shown(record->partition), record->seq));
 		}
 	}
-	doctor_say(doctor, "archive", FINDING_FACT, NULL, "%s versions, %s; %s were pruned", text_count(h->arena, versions_seen),
-			   text_bytes(h->arena, bytes), text_count(h->arena, pruned));
+	doctor_say(doctor, "archive", FINDING_FACT, NULL, "%s versions, %s; %s were pruned%s", text_count(h->arena, versions_seen),
+			   text_bytes(h->arena, bytes), text_count(h->arena, pruned),
+			   kept_elsewhere ? arena_printf(h->arena, ", %s of them kept as another version of the same bytes",
+											 text_count(h->arena, kept_elsewhere)) : "");
 	say_list(doctor, &lost, "archive", FINDING_FAULT, "put the file back from a backup; recloser why tells which one it is",
 			 "the archived file of a version is gone or has another size, and no prune removed it");
 	return RECLOSER_OK;

@@ -175,6 +175,16 @@ struct publication {
 	const char *file;
 };
 
+/* A local file of its rows; NULL: not to be had. */
+static recloser_status file_of(struct history *h, struct record *record, struct record *newest, const struct versions *versions,
+							   const char **out, recloser_error *error)
+{
+	struct kept kept;
+	RC_TRY(version_kept(h->dataset, h->arena, record, newest, versions, &kept, error));
+	*out = NULL;
+	return kept.file ? version_file(h->dataset, h->arena, kept.record, out, error) : RECLOSER_OK;
+}
+
 static recloser_status publications(struct doctor *doctor, const struct line *line, struct publication **out, size_t *count,
 									recloser_error *error)
 {
@@ -200,9 +210,7 @@ static recloser_status publications(struct doctor *doctor, const struct line *li
 				? line->partitions[i]
 				: arena_printf(h->arena, "%s seq %" PRId64, partition_shown(line->partitions[0]), publication->record->seq);
 		if (!doctor->quick)
-			RC_TRY(version_place(h->dataset, h->arena, publication->record, newest, &publication->file, error));
-		if (publication->file)
-			RC_TRY(version_file(h->dataset, h->arena, publication->record, &publication->file, error));
+			RC_TRY(file_of(h, publication->record, newest, h->spec->series ? NULL : &versions, &publication->file, error));
 		++*count;
 	}
 	return RECLOSER_OK;

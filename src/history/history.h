@@ -45,7 +45,19 @@ recloser_status versions_of(struct dataset *dataset, struct arena *arena, const 
 /* The one partition that `wanted` means: its path, or enough of its parts. RECLOSER_USAGE with what there is. */
 recloser_status partition_named(struct dataset *dataset, struct arena *arena, const char *wanted, const char **out,
 								recloser_error *error) RC_CHECKED;
-/* RECLOSER_FAULT unless the local file has the SHA-256 of the record. version_place and version_file (commit.h) find it. */
+/* Where the bytes of a version are to be had (kept.c): its own archived file, else that of another version of the partition that
+ * has the same bytes, as a restored one has. The live file only when nothing archived has them: the next load replaces it. */
+struct kept {
+	struct record *record; /* whose file it is; NULL: the bytes are nowhere any more */
+	const char *file;      /* path or URL, for people and views; version_file(kept.record) gives a local one */
+	bool live;
+};
+/* `newest` of its partition. `versions`: all of them, where they were read already; NULL: they are, when they are needed. */
+recloser_status version_kept(struct dataset *dataset, struct arena *arena, struct record *record, struct record *newest,
+							 const struct versions *versions, struct kept *out, recloser_error *error) RC_CHECKED;
+/* "; its bytes are kept as seq 3", or "" where it has a file of its own or none. */
+const char *kept_shown(struct arena *arena, const struct record *record, const struct kept *kept);
+/* RECLOSER_FAULT unless the local file has the SHA-256 of the record. version_kept and version_file (commit.h) find it. */
 recloser_status version_sound(struct dataset *dataset, const struct record *record, const char *file,
 							  recloser_error *error) RC_CHECKED;
 /* Why it came to be, in words: "40 new, 25 gone and 214 revised keys, from july.csv", "restored from seq 3". */
@@ -96,8 +108,8 @@ recloser_status tag_list(struct history *h, recloser_error *error) RC_CHECKED;
 
 struct moment_version {
 	struct record *record, *newest;
-	const char *file; /* NULL: not to be had */
-	const char *lost; /* why not */
+	struct kept kept;
+	const char *lost; /* why it is not to be had; NULL: it is */
 };
 struct moment {
 	const char *shown; /* "2026-07-31", "tag q2-filing" */

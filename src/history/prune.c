@@ -49,11 +49,15 @@ static recloser_status read_rules(struct pruning *p, recloser_error *error)
 	return error_hint(error, "for instance 2026-01-01, \"90 days\", \"6 months\", 2y");
 }
 
+/* By number or by bytes: the file of a version may be all that is left of another one that a tag pins. */
 static bool is_tagged(const struct tags *tags, const struct record *record)
 {
 	for (size_t i = 0; i < tags->count; i++)
-		if (tag_pins(&tags->at[i], record->partition, record->seq))
-			return true;
+		for (size_t k = 0; k < tags->at[i].count; k++) {
+			const struct pin *pin = &tags->at[i].at[k];
+			if ((pin->seq == record->seq || strcmp(pin->sha256, record->sha256) == 0) && strcmp(pin->partition, record->partition) == 0)
+				return true;
+		}
 	return false;
 }
 

@@ -9,7 +9,7 @@
 #include "history/history.h"
 #include "partition/part.h"
 
-static recloser_status find(struct history *h, const char *partition, int64_t seq, struct record **out, const char **file,
+static recloser_status find(struct history *h, const char *partition, int64_t seq, struct record **out, struct kept *kept,
 							recloser_error *error)
 {
 	struct record *newest;
@@ -20,10 +20,10 @@ static recloser_status find(struct history *h, const char *partition, int64_t se
 		error_set(error, RECLOSER_USAGE, "restore.seq", "%s has no version %" PRId64, partition_shown(partition), seq);
 		return error_hint(error, "recloser history %s %s lists them", h->spec->path, partition);
 	}
-	RC_TRY(version_place(h->dataset, h->arena, *out, newest, file, error));
-	if (*file) {
+	RC_TRY(version_kept(h->dataset, h->arena, *out, newest, NULL, kept, error));
+	if (kept->file) {
 		const char *local;
-		RC_TRY(version_file(h->dataset, h->arena, *out, &local, error));
+		RC_TRY(version_file(h->dataset, h->arena, kept->record, &local, error));
 		return version_sound(h->dataset, *out, local, error);
 	}
 	RC_TRY(prunes_read(h->dataset, h->arena, &prunes, error));
@@ -133,10 +133,11 @@ recloser_status restore(struct history *h, const recloser_restore_options *optio
 	struct recovery recovery = {0};
 	struct record *earlier, *newest;
 	struct staging *staging;
-	const char *partition, *file, *run = clock_run_id(arena);
+	struct kept kept;
+	const char *partition, *run = clock_run_id(arena);
 	RC_TRY(recover(h->dataset, arena, false, &recovery, error));
 	RC_TRY(partition_named(h->dataset, arena, options->partition, &partition, error));
-	RC_TRY(find(h, partition, options->seq, &earlier, &file, error));
+	RC_TRY(find(h, partition, options->seq, &earlier, &kept, error));
 	RC_TRY(ledger_newest(h->dataset, arena, partition, &newest, error));
 	struct entry entry = {.partition = partition,
 						  .kind = "restored",
@@ -151,13 +152,13 @@ recloser_status restore(struct history *h, const recloser_restore_options *optio
 									.arg = &restoring};
 	struct commit_report report = {0};
 	memcpy(entry.sha256, earlier->sha256, strlen(earlier->sha256) < SHA256_HEX ? strlen(earlier->sha256) + 1 : 0);
-	if (strcmp(file, live_path(h->dataset, arena, partition)) == 0) {
+	if (kept.live) {
 		/* The archived file is gone, but these bytes are live. */
 		tell(h, earlier, run, &entry, &report, "unchanged");
 		return RECLOSER_OK;
 	}
 	RC_TRY(staging_begin(h->dataset, arena, run, &staging, error));
-	const char *archived = file + strlen(h->dataset->control) + 1;
+	const char *archived = kept.file + strlen(h->dataset->control) + 1;
 	recloser_status status = staging_link(staging, partition, archived, error);
 	if (status != RECLOSER_OK) {
 		staging_abandon(staging);

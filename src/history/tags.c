@@ -135,10 +135,10 @@ static recloser_status check_after(struct history *h, const struct moment *momen
 	json_t *prunes;
 	RC_TRY(prunes_read(h->dataset, h->arena, &prunes, error));
 	for (size_t i = 0; i < moment->count; i++) {
-		const struct record *record = moment->at[i].record;
-		const char *file;
-		RC_TRY(version_place(h->dataset, h->arena, record, moment->at[i].newest, &file, error));
-		if (file && !prune_announced(prunes, record->partition, record->seq))
+		struct record *record = moment->at[i].record;
+		struct kept kept;
+		RC_TRY(version_kept(h->dataset, h->arena, record, moment->at[i].newest, NULL, &kept, error));
+		if (kept.file && !prune_announced(prunes, record->partition, kept.record->seq))
 			continue;
 		error_set(error, RECLOSER_CONFLICT, "tag.pruned", "seq %" PRId64 " of %s is being pruned at this moment",
 				  record->seq, partition_shown(record->partition));
@@ -172,7 +172,7 @@ recloser_status tag_make(struct history *h, const char *name, const char *at, re
 		return error_set(error, RECLOSER_USAGE, "tag.nothing", "there is no version to tag%s",
 						 at ? " at that time" : " yet");
 	for (size_t i = 0; i < moment.count; i++)
-		if (!moment.at[i].file)
+		if (moment.at[i].lost)
 			return refuse_lost(&moment.at[i], error);
 	RC_TRY(tag_read(h->dataset, h->arena, name, &there, error));
 	if (there && same_pins(there, &moment)) {

@@ -234,21 +234,24 @@ static void tell_guards(struct history *h, const struct record *record)
 	}
 }
 
-static recloser_status tell_version(struct history *h, const struct record *record, const struct versions *versions,
+static recloser_status tell_version(struct history *h, struct record *record, const struct versions *versions,
 									const struct context *context, json_t *out, recloser_error *error)
 {
 	struct arena *arena = h->arena;
-	const char *file, *pruned = NULL;
+	const char *pruned = NULL;
 	struct text tagged = text_on(arena);
+	struct kept kept;
 	bool is_live = record == versions->newest && context->live == LIVE_SOUND;
-	RC_TRY(version_place(h->dataset, arena, record, versions->newest, &file, error));
-	if (!file)
+	RC_TRY(version_kept(h->dataset, arena, record, versions->newest, versions, &kept, error));
+	if (kept.record != record)
 		pruned = pruned_how(arena, context->prunes, record->partition, record->seq);
 	json_t *json = version_json(arena, record);
 	json_put_text(arena, json, "why", version_reason(arena, record));
 	put_counts(arena, json, record);
 	json_put_text(arena, json, "archive", record->archive);
-	json_put_text(arena, json, "file", file);
+	json_put_text(arena, json, "file", kept.file);
+	if (kept.record && kept.record != record)
+		json_put_int(arena, json, "kept_as", kept.record->seq);
 	json_put_bool(arena, json, "live", is_live);
 	json_put_text(arena, json, "pruned", pruned);
 	json_put(arena, json, "tags", tag_names(arena, &context->tags, record, &tagged));
@@ -256,9 +259,9 @@ static recloser_status tell_version(struct history *h, const struct record *reco
 	text_addf(&h->text, "  seq %" PRId64 "   %s   %s   %s   %s%s%s%s\n", record->seq,
 			  when_shown(arena, record->loaded_at), version_rows_shown(arena, record), text_bytes(arena, record->bytes),
 			  version_reason(arena, record), is_live ? "   live" : "",
-			  file     ? ""
-			  : pruned ? arena_printf(arena, "   %s", pruned)
-					   : "   its file is lost",
+			  kept.record == record ? ""
+			  : pruned              ? arena_printf(arena, "   %s%s", pruned, kept_shown(arena, record, &kept))
+									: arena_printf(arena, "   its file is lost%s", kept_shown(arena, record, &kept)),
 			  tagged.length ? tagged.at : "");
 	text_addf(&h->text, "        run %s   sha256 %s\n", record->run ? record->run : "unknown", record->sha256);
 	tell_guards(h, record);

@@ -246,16 +246,16 @@ static recloser_status tell_successor(struct history *h, struct dataset *dataset
 	return RECLOSER_OK;
 }
 
-static recloser_status tell_place(struct history *h, struct dataset *dataset, const struct record *record, json_t *json,
+static recloser_status tell_place(struct history *h, struct dataset *dataset, struct record *record, json_t *json,
 								  recloser_error *error)
 {
 	struct arena *arena = h->arena;
 	struct record *newest;
 	struct tags tags;
-	const char *file;
+	struct kept kept;
 	json_t *names = json_new_array(arena), *prunes;
 	RC_TRY(ledger_newest(dataset, arena, record->partition, &newest, error));
-	RC_TRY(version_place(dataset, arena, record, newest, &file, error));
+	RC_TRY(version_kept(dataset, arena, record, newest, NULL, &kept, error));
 	RC_TRY(tags_read(dataset, arena, &tags, error));
 	RC_TRY(prunes_read(dataset, arena, &prunes, error));
 	for (size_t i = 0; i < tags.count; i++)
@@ -263,11 +263,17 @@ static recloser_status tell_place(struct history *h, struct dataset *dataset, co
 			json_add_text(arena, names, tags.at[i].name);
 			text_addf(&h->text, "  pinned by tag %s\n", tags.at[i].name);
 		}
-	const char *how = file ? NULL : pruned_how(arena, prunes, record->partition, record->seq);
+	bool own = kept.record && kept.record->seq == record->seq;
+	const char *how = own ? NULL : pruned_how(arena, prunes, record->partition, record->seq);
 	json_put(arena, json, "tags", names);
-	json_put_text(arena, json, "file", file);
+	json_put_text(arena, json, "file", kept.file);
+	if (kept.record && !own)
+		json_put_int(arena, json, "kept_as", kept.record->seq);
 	json_put_text(arena, json, "pruned", how);
-	text_addf(&h->text, "  kept as %s\n", file ? file : how ? how : "nothing: its archived file is gone");
+	if (how)
+		text_addf(&h->text, "  %s%s\n", how, kept_shown(arena, record, &kept));
+	if (kept.file || !how)
+		text_addf(&h->text, "  kept as %s\n", kept.file ? kept.file : "nothing: its archived file is gone");
 	return RECLOSER_OK;
 }
 
@@ -275,7 +281,7 @@ static recloser_status tell_hit(struct history *h, const struct hit *hit, const 
 								recloser_error *error)
 {
 	struct arena *arena = h->arena;
-	const struct record *record = hit->record;
+	struct record *record = hit->record;
 	json_t *json = json_new_object(arena), *of = version_json(arena, record), *value;
 	const char *name, *spec = json_get_text(record->json, "spec_sha256");
 	const char *engine = json_get_text(record->json, "engine"), *program = json_get_text(record->json, "recloser");

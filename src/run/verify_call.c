@@ -247,10 +247,10 @@ static recloser_status verify_pinned(struct verifying *v, const struct moment_ve
 	uint64_t rows = record->rows;
 	struct strings faults = {0};
 	const char *file;
-	if (!version->file)
+	if (version->lost)
 		strings_add(v->arena, &faults, arena_printf(v->arena, "seq %" PRId64 " is not to be had: %s", record->seq, version->lost));
 	else if (v->engine) {
-		RC_TRY(version_file(v->dataset, v->arena, record, &file, error));
+		RC_TRY(version_file(v->dataset, v->arena, version->kept.record, &file, error));
 		RC_TRY(read_back(v, v->arena, record, file, &faults, &rows, error));
 	}
 	v->rows += rows;

@@ -322,6 +322,72 @@ class Restoring(Publishing):
         self.assertIn("no partition state=T", self.recloser("history", "spec.yaml", "state=T", code=USAGE).err)
 
 
+class Kept(Publishing):
+    """Seq 1 was restored as seq 3, then pruned: its bytes are in the archive as seq 3, and that is where all who read it look."""
+
+    def setUp(self):
+        super().setUp()
+        self.need("duckdb")
+        self.spec(SPEC)
+        self.first = [("Q1", "TX", "active", 1.5, 1)]
+        self.second = [("Q1", "TX", "active", 2.5, 1)]
+        self.publish(self.first, "2026-03-01T00:00:00Z")
+        self.publish(self.second, "2026-03-02T00:00:00Z")
+        self.recloser("restore", "spec.yaml", "state=TX", 1, env=self.at("2026-03-03T00:00:00Z"))
+        self.pruned = self.recloser_json("prune", "spec.yaml", "--keep", "1", "--yes", env=self.at("2026-03-04T00:00:00Z"))
+
+    def view(self, sql):
+        connection = self.need("duckdb").connect()
+        connection.execute(sql)
+        return connection.execute(f"SELECT {', '.join(COLUMNS)} FROM queue_2026_03_01").fetchall()
+
+    def test_a_view_stays_as_it_is(self):
+        sql = self.recloser("as-of", "spec.yaml", "2026-03-01", "--sql").out
+        self.assertNotIn("live file", sql)
+        self.assertEqual(self.view(sql), self.first)
+        self.write("queue.csv", ",".join(COLUMNS) + "\nQ1,TX,active,9.5,1\n")
+        self.recloser("load", "spec.yaml", "queue.csv", env=self.at("2026-03-05T00:00:00Z"))
+        self.assertEqual(self.view(sql), self.first, "the next load has changed the view")
+        part = self.recloser_json("as-of", "spec.yaml", "2026-03-01")["partitions"][0]
+        self.assertEqual((part["seq"], part["file"].endswith(self.record("state=TX", 3)["archive"]), part["live_file"]), (1, True, False))
+        self.recloser("as-of", "spec.yaml", "2026-03-01", "--copy", "then")
+        self.assertEqual(sha256(self.dir / "then/state=TX/part.parquet"), part["sha256"])
+        self.recloser("diff", "spec.yaml", "state=TX", "1", "4")
+        self.assertEqual(self.recloser_json("restore", "spec.yaml", "state=TX", 1)["seq"], 5)
+        self.assertEqual(sha256(self.live("state=TX")), part["sha256"])
+
+    def test_prune_history_and_doctor_agree(self):
+        self.assertEqual([v["seq"] for v in self.pruned["versions"]], [1, 2])
+        told = {v["seq"]: v for v in self.recloser_json("history", "spec.yaml", "state=TX")["versions"]}
+        self.assertEqual({seq: v["pruned"] is not None for seq, v in told.items()}, {1: True, 2: True, 3: False})
+        self.assertEqual((told[1]["kept_as"], told[2]["file"], "kept_as" in told[2], "kept_as" in told[3]), (3, None, False, False))
+        self.assertRegex(self.recloser("history", "spec.yaml", "state=TX").out, "pruned on 2026-03-04 by run .*; its bytes are kept as seq 3")
+        self.assertIn("3 versions, ", self.recloser("doctor", "spec.yaml").out)
+        self.assertIn("2 were pruned, 1 of them kept as another version", self.recloser("doctor", "spec.yaml").out)
+        why = self.recloser("why", "--spec", "spec.yaml", self.live("state=TX")).out
+        self.assertRegex(why, "pruned on 2026-03-04 by run .*; its bytes are kept as seq 3")
+        self.recloser("verify", "spec.yaml", "--archive")
+
+    def test_a_tag_keeps_what_is_left(self):
+        self.publish([("Q1", "TX", "active", 3.5, 1)], "2026-03-05T00:00:00Z")
+        self.recloser("tag", "spec.yaml", "q1", "--at", "2026-03-01")
+        self.assertEqual(self.recloser_json("prune", "spec.yaml", "--keep", "1", "--yes")["versions"], [])
+        self.recloser("verify", "spec.yaml", "--tag", "q1")
+        self.recloser("tag", "spec.yaml", "q1", "--delete")
+        self.assertEqual([v["seq"] for v in self.recloser_json("prune", "spec.yaml", "--keep", "1", "--yes")["versions"]], [3])
+        lost = self.recloser("as-of", "spec.yaml", "2026-03-01", code=FAULT)
+        self.assertIn("1 of 1 versions that were live then are not to be had any more", lost.err)
+
+    def test_only_the_live_file_is_left(self):
+        os.unlink(self.control / self.record("state=TX", 3)["archive"])
+        said = "the live file of state=TX, which no archived one equals: the next load of it changes this view"
+        sql = self.recloser("as-of", "spec.yaml", "2026-03-01", "--sql").out
+        self.assertIn(said, sql)
+        self.assertEqual(self.view(sql), self.first)
+        self.assertIn("which the next load of the partition replaces", self.recloser("as-of", "spec.yaml", "2026-03-01").out)
+        self.assertTrue(self.recloser_json("as-of", "spec.yaml", "2026-03-01")["partitions"][0]["live_file"])
+
+
 class Tags(Publishing):
     def setUp(self):
         super().setUp()
