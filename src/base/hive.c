@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hive.h"
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_plain(unsigned char c)
@@ -136,6 +138,22 @@ const char *partition_lookalike(const char *value)
 	if (has_shape(value, "99:99") || has_shape(value, "99:99:99"))
 		return "a time";
 	return NULL;
+}
+
+enum numeral partition_numeral(const char *value)
+{
+	const char *digits = value + (*value == '-');
+	if (value[0] == '0' && (value[1] == 'x' || value[1] == 'X')) {
+		size_t count = strspn(value + 2, "0123456789abcdefABCDEF");
+		return count > 0 && count <= 8 && !value[2 + count] ? NUMERAL_PADDED : NUMERAL_NONE;
+	}
+	size_t count = strspn(digits, "0123456789"), zeros = strspn(digits, "0");
+	if (count == 0 || digits[count] || count - zeros > 10)
+		return NUMERAL_NONE;
+	long long number = strtoll(value, NULL, 10);
+	if (number < INT32_MIN || number > INT32_MAX)
+		return NUMERAL_NONE;
+	return zeros == 0 || strcmp(value, "0") == 0 ? NUMERAL_PLAIN : NUMERAL_PADDED;
 }
 
 bool partition_within(const char *path, const char *wanted)

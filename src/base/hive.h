@@ -18,6 +18,10 @@ const char *partition_value_fault(const char *column, const char *value);
 /* Does some common reader take this text for another type when it stands in a path? NULL, or what it takes it for: "a number",
  * "a date", "true or false", "a missing value". */
 const char *partition_lookalike(const char *value);
+/* Arrow takes a level of a path for numbers (32 bits) when all its values are; then pandas, geopandas and pyarrow refuse files
+ * that hold it as text. PADDED: a number from which the text can't be had back, such as 01, -0 or 0x1F. */
+enum numeral { NUMERAL_NONE, NUMERAL_PLAIN, NUMERAL_PADDED };
+enum numeral partition_numeral(const char *value);
 /* Does `path` lie in `wanted` (equal, or below it at a `/`)? */
 bool partition_within(const char *path, const char *wanted);
 

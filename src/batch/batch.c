@@ -346,6 +346,37 @@ static const char *rows_of(struct arena *arena, const struct strings *partition,
 	return out.at;
 }
 
+/* What all values of a level are together. */
+static enum numeral numerals(const struct batch *batch, size_t level)
+{
+	enum numeral all = NUMERAL_PLAIN;
+	for (size_t k = 0; k < batch->part_count && all != NUMERAL_NONE; k++) {
+		enum numeral one = partition_numeral(batch->parts[k].values[level]);
+		if (one != NUMERAL_PLAIN)
+			all = one;
+	}
+	return all;
+}
+
+/* A reader that takes a path for something else, and what to do about it. */
+static const char *lookalike(const struct batch *batch, size_t level, const char *value, const char *taken_for)
+{
+	struct arena *arena = batch->arena;
+	const char *column = batch->context->spec->partition.at[level];
+	bool in_file = batch->context->spec->partition_columns != PARTITION_PATH;
+	enum numeral all = numerals(batch, level);
+	const char *said = arena_printf(arena, "some readers take %s=%s in a path for %s%s", column, value, taken_for, in_file ? "; the file holds it as text" : "");
+	if (all == NUMERAL_NONE)
+		return arena_printf(arena, "%s. A prefix (US%s) or a form such as 2026-07 avoids that", said, value);
+	if (in_file)
+		said = arena_printf(arena, "%s, and while every value of %s is a number, pandas, geopandas and pyarrow.parquet read the dataset "
+		                    "with partitioning=None only", said, column);
+	if (all == NUMERAL_PLAIN)
+		return arena_printf(arena, "%s. %s: {type: integer} makes it a number to all of them, in a dataset that begins with it", said, column);
+	return arena_printf(arena, "%s. A prefix keeps it text to all of them: partition by another column, such as %s_code: {sql: \"'US' || %s\"}%s",
+	                    said, column, column, in_file ? "; with partition_columns: path they read a number" : "");
+}
+
 /* Values that a file system which folds letter case or Unicode forms would put into one folder; and values that readers of
  * a path take for something else. One warning a column. */
 static recloser_status look_at_values(struct batch *batch, recloser_error *error)
@@ -372,9 +403,7 @@ static recloser_status look_at_values(struct batch *batch, recloser_error *error
 		for (size_t k = 0; k < batch->column_count; k++)
 			integer |= strcmp(batch->columns[k].name, partition->at[i]) == 0 && strcmp(batch->columns[k].type, "BIGINT") == 0;
 		if (taken_for && !integer)
-			strings_add(arena, &batch->warnings, arena_printf(arena,
-			    "some readers take %s=%s in a path for %s; the file holds it as text. A prefix (US%s) or a form such as 2026-07 avoids that",
-			    partition->at[i], value, taken_for, value));
+			strings_add(arena, &batch->warnings, lookalike(batch, i, value, taken_for));
 	}
 	return RECLOSER_OK;
 }

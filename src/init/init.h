@@ -20,6 +20,7 @@
 
 #include <jansson.h>
 
+#include "base/hive.h"
 #include "base/text.h"
 #include "engine/engine.h"
 #include "geo/crs.h"
@@ -48,6 +49,7 @@ struct init_column {
 	const char *why_not;
 	int cost;                 /* how reluctantly it goes into a key */
 	bool listed;              /* has a line under `columns` */
+	bool typed;               /* its type is said there though the source has it: a partition column would be text */
 	const char *otherwise;    /* `default:` or NULL */
 	bool compared;            /* with the other publication */
 	uint64_t changed;         /* keys for which it differs there */
@@ -67,6 +69,7 @@ struct init_part {
 	size_t index;             /* of the column, or SIZE_MAX: from the file's name */
 	const char *line;         /* the line under `columns`, for one from the file's name */
 	uint64_t values, blank, least, most;
+	enum numeral numeral;     /* what all its values are, to readers of a path */
 	bool chosen;
 };
 

@@ -55,8 +55,9 @@ static int find_period(const char *text, size_t *from, size_t *to)
 static const char *period_line(struct arena *arena, int period, const char *origin)
 {
 	const char *format = periods[period].format;
+	bool number = strcmp(periods[period].column, "year") == 0; /* to readers of a path it is one, whatever the file says */
 	return arena_printf(arena, "%s: {%s: %s%s}", periods[period].column, origin, init_scalar(arena, periods[period].pattern),
-	                    format ? arena_printf(arena, ", format: %s, as: \"%%Y-%%m\"", init_scalar(arena, format)) : "");
+	                    format ? arena_printf(arena, ", format: %s, as: \"%%Y-%%m\"", init_scalar(arena, format)) : number ? ", type: integer" : "");
 }
 
 static struct init_part *add_part(struct init *init)
@@ -127,6 +128,13 @@ static recloser_status measure(struct init *init, struct init_part *part, reclos
 	part->values = (uint64_t)rows_int(&rows, 0, 0);
 	part->least = (uint64_t)rows_int(&rows, 0, 1);
 	part->most = (uint64_t)rows_int(&rows, 0, 2);
+	RC_TRY(engine_query(init->engine, init->arena, "look at the values", arena_printf(init->arena,
+	    "SELECT DISTINCT coalesce(CAST(c%zu AS VARCHAR), 'unknown') FROM init_0", part->index), &rows, error));
+	part->numeral = NUMERAL_PLAIN;
+	for (size_t r = 0; r < rows.row_count && part->numeral != NUMERAL_NONE; r++) {
+		enum numeral one = partition_numeral(rows_at(&rows, r, 0));
+		part->numeral = one == NUMERAL_PLAIN ? part->numeral : one;
+	}
 	return RECLOSER_OK;
 }
 
@@ -136,6 +144,14 @@ static bool may_partition(const struct init *init, const struct init_column *col
 	    && column->distinct * 2 <= init->rows && column->filled * 10 >= init->rows * 9
 	    && (column->text || column->type == TYPE_INTEGER) && column->type != TYPE_DATE && column->type != TYPE_TIMESTAMP && column->type != TYPE_DOUBLE
 	    && column->type != TYPE_TIMESTAMPTZ && column->type != TYPE_BOOLEAN;
+}
+
+static bool offered(const struct init *init, size_t index)
+{
+	bool known = false;
+	for (size_t k = 0; k < init->part_count; k++)
+		known |= init->parts[k].index == index;
+	return known;
 }
 
 static recloser_status offer(struct init *init, size_t index, recloser_error *error)
@@ -168,7 +184,13 @@ static recloser_status choose(struct init *init, size_t index, recloser_error *e
 	struct init_column *column = &init->columns[index];
 	struct init_part *part = &init->parts[init->part_count - 1];
 	part->chosen = column->listed = true;
-	column->type = TYPE_UNSET; /* a partition column is text */
+	/* A partition column is text; one of numbers only would be a number to readers of the path, and the two would not meet. */
+	column->type = TYPE_UNSET;
+	if (part->numeral == NUMERAL_PLAIN) {
+		column->type = TYPE_INTEGER;
+		column->typed = true;
+		column->rule = (struct column){.name = "v", .type = TYPE_INTEGER};
+	}
 	column->reason = NULL;
 	if (part->blank) {
 		column->otherwise = "unknown";
@@ -210,19 +232,16 @@ recloser_status init_parts(struct init *init, recloser_error *error)
 			struct init_column *column = &init->columns[i];
 			if (!may_partition(init, column) || !init_name_is(init->arena, column->label, part_words[w]) || init->part_count >= OFFERED)
 				continue;
-			bool known = false;
-			for (size_t k = 0; k < init->part_count; k++)
-				known |= init->parts[k].index == i;
-			if (known)
+			if (offered(init, i))
 				continue;
 			RC_TRY(offer(init, i, error));
-			if (!chosen && !column->changed) {
+			if (!chosen && !column->changed && init->parts[init->part_count - 1].numeral != NUMERAL_PADDED) {
 				RC_TRY(choose(init, i, error));
 				chosen = true;
 			}
 		}
 	for (size_t i = 0; i < init->column_count && init->part_count < OFFERED && !chosen; i++)
-		if (may_partition(init, &init->columns[i]) && init->columns[i].distinct <= 60 && init->columns[i].filled == init->rows)
+		if (!offered(init, i) && may_partition(init, &init->columns[i]) && init->columns[i].distinct <= 60 && init->columns[i].filled == init->rows)
 			RC_TRY(offer(init, i, error));
 	hint_revision(init);
 	hint_zone(init);

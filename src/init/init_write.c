@@ -207,8 +207,9 @@ static void part_lines(const struct init *init, struct text *out)
 		const struct init_part *part = &init->parts[i];
 		if (!part->chosen)
 			line(out, arena_printf(arena, "# or by %s", part->column),
-			     arena_printf(arena, "%s folders of %s to %s rows%s", text_count(arena, part->values), text_count(arena, part->least), text_count(arena, part->most),
-			                  part->blank ? arena_printf(arena, "; missing in %s", text_count(arena, part->blank)) : ""));
+			     arena_printf(arena, "%s folders of %s to %s rows%s%s", text_count(arena, part->values), text_count(arena, part->least), text_count(arena, part->most),
+			                  part->blank ? arena_printf(arena, "; missing in %s", text_count(arena, part->blank)) : "",
+			                  part->numeral == NUMERAL_PADDED ? "; but to readers of a path 01 is 1: take a name or a code with letters" : ""));
 	}
 	bool month = strings_has(&chosen, "month");
 	if (month)
@@ -229,7 +230,7 @@ static const char *column_fields(const struct init *init, const struct init_colu
 			text_add_n(&one, *p == '\n' || *p == '\r' || *p == '\t' ? " " : p, 1);
 		strings_add(arena, &fields, arena_printf(arena, "from: %s", init_scalar(arena, one.at)));
 	}
-	if (column->text && column->type != TYPE_UNSET)
+	if ((column->text || column->typed) && column->type != TYPE_UNSET)
 		strings_add(arena, &fields, arena_printf(arena, "type: %s", column_type_word(column->type)));
 	if (column->type != TYPE_UNSET && column->rule.format.count)
 		strings_add(arena, &fields, arena_printf(arena, "format: %s", column->rule.format.count == 1 ? init_scalar(arena, column->rule.format.at[0])
@@ -257,7 +258,7 @@ static bool has_line(const struct init_column *column)
 	if (!column->listed || column->geometry)
 		return false;
 	/* By its own name and as it is: the key or the partition names it, and that is enough. */
-	return column->at || strcmp(column->source_name, column->name) != 0 || column->otherwise || (column->text && column->type != TYPE_UNSET);
+	return column->at || strcmp(column->source_name, column->name) != 0 || column->otherwise || column->typed || (column->text && column->type != TYPE_UNSET);
 }
 
 static void column_lines(const struct init *init, struct text *out)

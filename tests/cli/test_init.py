@@ -84,7 +84,7 @@ class RealFiles(Loading):
 
     def test_eia860(self):
         self.check("eia860-plant/2___Plant_Y2017.xlsx", 10127, "plant_code", "state, year", parts=51)
-        self.says("row 2 here", 'year: {name: "([0-9]{4})"}', 'files: "2___Plant_Y*.xlsx"', "from: {lon: longitude, lat: latitude}, missing: allow}")
+        self.says("row 2 here", 'year: {name: "([0-9]{4})", type: integer}', 'files: "2___Plant_Y*.xlsx"', "from: {lon: longitude, lat: latitude}, missing: allow}")
         self.assertIn("state=TX/year=2017", self.partitions())
 
     def test_northamerica(self):

@@ -250,6 +250,77 @@ class Trees(Readers):
         self.assertEqual(table["fips"].to_pylist(), ["01"])
 
 
+    # ---- numbers in a path: the table in docs/format.md ----
+
+    def of_values(self, values, copy, column):
+        shutil.rmtree(self.dir / "lake", ignore_errors=True)
+        data = self.write("v.csv", "id,v\n" + "".join(f"{i},{v}\n" for i, v in enumerate(values)))
+        spec = self.spec(f"dataset: v\nroot: lake\nsource: {{files: v.csv}}\nkey: {{id: id}}\npartition: [p]\npartition_columns: {copy}\n"
+                         f"columns:\n  {column}\n")
+        return str(self.dir / "lake/v"), self.recloser_json("load", spec, data)["warnings"]
+
+    def found(self, path, reader):
+        """The values of p by their reader's plain line, sorted; None when it refuses."""
+        pandas, parquet, dataset, arrow = self.need("pandas"), self.need("pyarrow.parquet"), self.need("pyarrow.dataset"), self.need("pyarrow")
+        read = {"pandas": lambda: pandas.read_parquet(path)["p"].tolist(),
+                "pandas, None": lambda: pandas.read_parquet(path, partitioning=None)["p"].tolist(),
+                "table": lambda: parquet.read_table(path)["p"].to_pylist(),
+                "hive": lambda: dataset.dataset(path, partitioning="hive").to_table()["p"].to_pylist(),
+                "bare": lambda: dataset.dataset(path).to_table()["p"].to_pylist(),
+                "duckdb": lambda: [row[0] for row in self.need("duckdb").sql(f"SELECT p FROM '{path}/**/*.parquet'").fetchall()],
+                "polars": lambda: self.need("polars").read_parquet(path)["p"].to_list()}[reader]
+        try:
+            return sorted(read())
+        except arrow.lib.ArrowTypeError:
+            return None
+
+    def test_numbers_in_a_path(self):
+        years, codes = ["2024", "2025"], ["01", "10"]
+        readers = ["pandas", "table", "pandas, None", "hive", "bare", "duckdb", "polars"]
+        cases = [(years, "dictionary", "p: {from: v, type: integer}", {r: [2024, 2025] for r in readers if r not in ("pandas, None", "bare")}, None)]
+        for copy in ("dictionary", "plain"):
+            text = {"pandas": None, "table": None, "hive": None, "pandas, None": years, "bare": years, "duckdb": [2024, 2025], "polars": years}
+            cases.append((years, copy, "p: {from: v, type: text}", text, "p: {type: integer} makes it a number to all of them"))
+            text = {"pandas": None, "table": None, "hive": None, "pandas, None": codes, "bare": codes, "duckdb": codes, "polars": codes}
+            cases.append((codes, copy, "p: {from: v, type: text}", text, "A prefix keeps it text"))
+        cases.append((years, "path", "p: {from: v, type: text}", {r: [2024, 2025] for r in ("pandas", "table", "hive", "duckdb", "polars")},
+                      "p: {type: integer}"))
+        cases.append((codes, "path", "p: {from: v, type: text}", {"pandas": [1, 10], "table": [1, 10], "hive": [1, 10], "duckdb": codes, "polars": [1, 10]},
+                      "A prefix keeps it text"))
+        cases.append((codes, "dictionary", "p: {sql: \"'US' || v\"}", {r: ["US01", "US10"] for r in readers if r != "hive"}, None))
+        for values, copy, column, wanted, said in cases:
+            path, warnings = self.of_values(values, copy, column)
+            with self.subTest(copy=copy, column=column, values=values):
+                self.assertEqual(len(warnings), 1 if said else 0, warnings)
+                if said:
+                    self.assertIn(f"some readers take p={values[0]} in a path for a number", warnings[0])
+                    self.assertIn(said, warnings[0])
+                    self.assertEqual("partitioning=None" in warnings[0], copy != "path")
+                for reader, values_read in wanted.items():
+                    self.assertEqual(self.found(path, reader), values_read, reader)
+
+    def test_what_init_proposes_is_read(self):
+        """A year in the file's name, numbers and padded codes in a column: every reader reads what comes of it by its plain line."""
+        rows = [(f"u{i}", i % 3 + 1, i) for i in range(12)]
+        self.write("plants_2024.csv", "id,mw\na,1\nb,2\nc,3\n")
+        self.write("numbers.csv", "id,region,mw\n" + "".join(f"{i},{r},{m}\n" for i, r, m in rows))
+        self.write("codes.csv", "id,state,mw\n" + "".join(f"{i},{r:02},{m}\n" for i, r, m in rows))
+        self.write("own.json", json.dumps([{"id": i, "region": r, "mw": m} for i, r, m in rows]))
+        self.need("duckdb").sql(f"COPY (SELECT * FROM '{self.dir}/numbers.csv') TO '{self.dir}/typed.parquet'")
+        for name, partition in {"plants_2024.csv": "[year]", "numbers.csv": "[region]", "codes.csv": "[]", "own.json": "[region]",
+                                "typed.parquet": "[region]"}.items():
+            with self.subTest(name):
+                dataset = name.split("_2")[0].split(".")[0]
+                spec = self.recloser("init", self.dir / name, "-o", f"{dataset}.yaml").out.split()[0]
+                self.assertIn(f"partition: {partition}", (self.dir / spec).read_text())
+                self.assertEqual(self.recloser_json("load", spec, self.dir / name)["warnings"], [])
+                path = str(self.dir / "lake" / dataset)
+                count = len(self.need("pandas").read_parquet(path))
+                self.assertEqual(self.need("duckdb").sql(f"SELECT count(*) FROM '{path}/**/*.parquet'").fetchall(), [(count,)])
+                self.assertEqual(self.need("polars").read_parquet(path).height, count)
+                self.assertEqual(count, 3 if dataset == "plants" else 12)
+
+
 class Files(Readers):
     """One part.parquet by itself, as somebody would copy it."""
 
