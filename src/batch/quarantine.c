@@ -42,32 +42,98 @@ static void say_more(struct arena *arena, const struct rows *rows, size_t total_
 		strings_add(arena, out, arena_printf(arena, "and %" PRId64 " more", more));
 }
 
-/* "capacity_mw: not a number: TBD (2), I/S (1); missing: [TBD, I/S] would accept them". A date in another spelling is no missing
- * value: of those the format is to be said. */
+/* ---- what would accept the values ---- */
+
+/* How a number may be spelled: with a point or with a comma before its fraction, thousands apart or not; and one with something
+ * around it, such as "10%", "$9" or "12.5 MW". Brackets are left out, which mean less than nothing to accountants, and ranges. */
+#define BY_POINT "'[-+]?([0-9]+|[0-9]{1,3}([, ''][0-9]{3})+)(\\.[0-9]+)?'"
+#define BY_COMMA "'[-+]?([0-9]+|[0-9]{1,3}([. ''][0-9]{3})+)(,[0-9]+)?'"
+#define BESIDES  "'[^-+0-9A-Za-z.,()]*[-+]?[0-9]+(\\.[0-9]+)?[^-+0-9.,()]*'"
+#define THE_NUMBER "[-+]?[0-9.]+"
+#define ITS_MATCH THE_NUMBER "|^[^0-9]*$" /* what has no digits stays whole: `match` is asked before `missing` */
+#define A_FACTOR "'[0-9] ?[kKmMbBgG]$'"
+
+/* What `spellings` selects. */
+enum {
+	COLUMN, REASON, ROWS, SHOWN, WORDS, GROUPS,
+	SPELLED,  /* different values with digits, and how many of them are a number */
+	POINTS, COMMAS, BESIDE,
+	ALIKE,    /* what is beside the number is the same in all */
+	FRACTION, /* one of them has a point */
+	SIGN,     /* between thousands: the one that all of them have, or NULL */
+	EXAMPLE, NUMBER
+};
+
+/* All values with digits are numbers: how they are to be read. NULL: no field of the spec does it. */
+static const char *way_of_numbers(struct arena *arena, const struct rows *rows, size_t i)
+{
+	const char *sign = rows_at(rows, i, SIGN), *example = rows_at(rows, i, EXAMPLE), *number = rows_at(rows, i, NUMBER);
+	int64_t all = rows_int(rows, i, SPELLED);
+	bool points = rows_int(rows, i, POINTS) == all, commas = rows_int(rows, i, COMMAS) == all;
+	bool whole = text_starts(rows_at(rows, i, REASON), "not a whole number");
+	if (points && commas && sign && *sign == ',')
+		return arena_printf(arena, "thousands: \",\" reads %s as %s, decimal: \",\" reads it as a fraction", example, number);
+	if (points && sign)
+		return arena_printf(arena, "thousands: \"%s\" reads them", sign);
+	if (points && whole)
+		return strcmp(rows_at(rows, i, FRACTION), "true") == 0 ? "type: double reads them" : "type: text keeps every digit";
+	if (commas && !points)
+		return arena_printf(arena, "decimal: \",\"%s reads them", sign && *sign != ',' ? arena_printf(arena, ", thousands: \"%s\"", sign) : "");
+	if (rows_int(rows, i, BESIDE) == all && strcmp(rows_at(rows, i, ALIKE), "true") == 0)
+		return arena_printf(arena, "match: \"" ITS_MATCH "\" takes the number out of them, %s of %s", number, example);
+	return NULL;
+}
+
+static const char *way_of_digits(struct arena *arena, const struct rows *rows, size_t i)
+{
+	const char *reason = rows_at(rows, i, REASON);
+	if (rows_int(rows, i, SPELLED) == 0)
+		return NULL;
+	if (text_starts(reason, "not a date") || text_starts(reason, "not a timestamp"))
+		return "say how they are spelled: format: \"%m/%d/%Y\" or the like";
+	return text_starts(reason, "not a number") || text_starts(reason, "not a whole number") ? way_of_numbers(arena, rows, i) : NULL;
+}
+
+/* "capacity_mw: not a number: TBD (2), I/S (1); missing: [TBD, I/S] would accept them". Whatever has digits says something, and
+ * is never offered as missing: it would be gone without a word. */
+static const char *spelling_line(struct arena *arena, const struct rows *rows, size_t i)
+{
+	const char *reason = with_column(arena, rows_at(rows, i, COLUMN), rows_at(rows, i, REASON)), *values = rows_at(rows, i, SHOWN);
+	const char *words = rows_at(rows, i, WORDS), *digits = way_of_digits(arena, rows, i);
+	struct text line = text_on(arena);
+	text_addf(&line, values ? "%s: %s" : "%s (%s)", reason, values ? values : rows_at(rows, i, ROWS));
+	if (digits)
+		text_addf(&line, "; %s", digits);
+	if (words && text_starts(rows_at(rows, i, REASON), "neither"))
+		text_addf(&line, "; true: [...] and false: [...] say what they mean, missing: [%s] that they mean nothing", words);
+	else if (words)
+		text_addf(&line, "; missing: [%s] would accept %s", words, rows_int(rows, i, SPELLED) ? "the words" : "them");
+	text_add(&line, way_in(rows_at(rows, i, REASON)));
+	return line.at;
+}
+
 static recloser_status spellings(struct batch *batch, struct strings *out, recloser_error *error)
 {
-	struct arena *arena = batch->arena;
 	struct rows rows;
-	RC_TRY(engine_query(batch->context->engine, arena, "sum up bad values",
+	RC_TRY(engine_query(batch->context->engine, batch->arena, "sum up bad values",
+	    "WITH v AS (SELECT \"column\", reason, \"value\", count(*) AS n, coalesce(left(\"value\", 40), 'missing') AS shown,\n"
+	    "                  '\"' || replace(\"value\", '\"', '\\\"') || '\"' AS quoted, trim(\"value\") AS t, regexp_matches(\"value\", '[0-9]') AS digits,\n"
+	    "                  row_number() OVER (PARTITION BY \"column\", reason ORDER BY count(*) DESC, \"value\") AS rank\n"
+	    "           FROM quarantine GROUP BY 1, 2, 3),\n"
+	    "w AS (SELECT *, regexp_full_match(t, " BY_POINT ") AS point, regexp_full_match(t, " BY_COMMA ") AS comma,\n"
+	    "             regexp_full_match(t, " BESIDES ") AND NOT regexp_matches(t, " A_FACTOR ") AS beside,\n"
+	    "             regexp_replace(t, '[-+0-9. ]+', '') AS around, nullif(regexp_extract(t, '^[-+]?[0-9]{1,3}([., ''])[0-9]{3}([^0-9]|$)', 1), '') AS sign FROM v)\n"
 	    "SELECT \"column\", reason, sum(n)::BIGINT,\n"
 	    "       CASE WHEN count(\"value\") > 0 THEN string_agg(CASE WHEN rank <= 8 THEN shown || ' (' || n || ')' END, ', ' ORDER BY rank) END,\n"
-	    "       string_agg(CASE WHEN rank <= 8 THEN quoted END, ', ' ORDER BY rank) FILTER (WHERE reason LIKE 'not %' OR reason LIKE 'neither%'),\n"
-	    "       (reason LIKE 'not a date%' OR reason LIKE 'not a timestamp%') AND bool_or(regexp_matches(\"value\", '[0-9]')), count(*) OVER ()\n"
-	    "FROM (SELECT \"column\", reason, \"value\", count(*) AS n, coalesce(left(\"value\", 40), 'missing') AS shown,\n"
-	    "             '\"' || replace(\"value\", '\"', '\\\"') || '\"' AS quoted,\n"
-	    "             row_number() OVER (PARTITION BY \"column\", reason ORDER BY count(*) DESC, \"value\") AS rank\n"
-	    "      FROM quarantine GROUP BY 1, 2, 3)\n"
-	    "GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 6", &rows, error));
-	for (size_t i = 0; i < rows.row_count; i++) {
-		const char *reason = with_column(arena, rows_at(&rows, i, 0), rows_at(&rows, i, 1)), *values = rows_at(&rows, i, 3), *accept = rows_at(&rows, i, 4);
-		const char *line = values ? arena_printf(arena, "%s: %s", reason, values) : arena_printf(arena, "%s (%s)", reason, rows_at(&rows, i, 2));
-		if (rows_at(&rows, i, 5) && strcmp(rows_at(&rows, i, 5), "true") == 0)
-			line = arena_printf(arena, "%s; say how they are spelled: format: \"%%m/%%d/%%Y\" or the like", line);
-		else if (accept)
-			line = arena_printf(arena, "%s; missing: [%s] would accept them", line, accept);
-		strings_add(arena, out, arena_printf(arena, "%s%s", line, way_in(rows_at(&rows, i, 1))));
-	}
-	say_more(arena, &rows, 6, out);
+	    "       string_agg(CASE WHEN rank <= 8 THEN quoted END, ', ' ORDER BY rank) FILTER (NOT digits AND (reason LIKE 'not %' OR reason LIKE 'neither%')),\n"
+	    "       count(*) OVER (), count(*) FILTER (digits), count(*) FILTER (digits AND point), count(*) FILTER (digits AND comma),\n"
+	    "       count(*) FILTER (digits AND beside), count(DISTINCT around) FILTER (digits) = 1, coalesce(bool_or(contains(t, '.')) FILTER (digits), false),\n"
+	    "       CASE WHEN min(sign) = max(sign) THEN min(sign) END, arg_min(shown, rank) FILTER (digits),\n"
+	    "       arg_min(CASE WHEN point THEN regexp_replace(t, '[, '']', '', 'g') ELSE regexp_extract(t, '" THE_NUMBER "') END, rank) FILTER (digits)\n"
+	    "FROM w GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 6", &rows, error));
+	for (size_t i = 0; i < rows.row_count; i++)
+		strings_add(batch->arena, out, spelling_line(batch->arena, &rows, i));
+	say_more(batch->arena, &rows, GROUPS, out);
 	return RECLOSER_OK;
 }
 
@@ -84,7 +150,8 @@ static recloser_status over_the_limit(struct batch *batch, bool swapped, reclose
 	error_where(error, "%s", strings_join(arena, &lines, "\n"));
 	if (swapped)
 		return error_hint(error, "%s", batch->warnings.at[batch->warnings.count - 1]);
-	return error_hint(error, "accept spellings with `missing:`, give a `default:`, leave rows out with `skip:`, or raise `quarantine: {max: ...}`");
+	return error_hint(error, "say how values are spelled (`decimal:`, `format:`, `match:`), which words mean none (`missing:`), leave rows out with `skip:`, or raise "
+	                  "`quarantine: {max: ...}`");
 }
 
 /* Are most of the coordinates that are outside inside once they are exchanged? Then that is what happened, and it is said. */

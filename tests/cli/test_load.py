@@ -88,6 +88,45 @@ class Output(Loading):
                                                                    "geometry is missing (1)", "and 1 more"])
         self.assertEqual(error["what"], "8 of 9 rows would be quarantined, more than the limit of 1 %")
 
+    def test_values_with_digits_are_never_offered_as_missing(self):
+        """They say something: what reads them is named, and it does read them. `missing:` is for words."""
+        def load(type_, values, more=""):
+            shutil.rmtree(self.dir / "lake", ignore_errors=True)
+            data = self.write("q.csv", "id;mw\n" + "".join(f"{i};{v}\n" for i, v in enumerate(values)))
+            spec = self.spec("dataset: q\nroot: lake\nsource: {files: q.csv, csv: {delimiter: semicolon}}\nkey: {identity: [id]}\npartition: []\n"
+                             f"columns:\n  mw: {{type: {type_}{more}}}\n")
+            return self.recloser_json("load", spec, data, code=None)
+
+        comma, number = 'decimal: ","', 'match: "[-+]?[0-9.]+|^[^0-9]*$"'
+        for type_, values, fields, wanted in [
+                ("double", ["200,0", "100,0", "7"], comma, [200, 100, 7]),
+                ("double", ["1.200,5", "7,5"], comma + ', thousands: "."', [1200.5, 7.5]),
+                ("double", ["1 200", "3 400,5"], comma + ', thousands: " "', [1200, 3400.5]),
+                ('"decimal(10,2)"', ["1,25"], comma, [1.25]),
+                ("double", ["1,200.5", "30", "2,000"], 'thousands: ","', [1200.5, 30, 2000]),
+                ("double", ["1'200'000", "3"], 'thousands: "\'"', [1200000, 3]),
+                ("double", ["10%", "5.5%", ""], number, [10, 5.5, None]),
+                ("double", ["$9", "-3"], number, [9, -3]),
+                ("double", ["3 MW", "4 MW", "n/a"], number, [3, 4, None])]:
+            with self.subTest(values=values):
+                told = load(type_, values)["error"]["where"]
+                words = ["n/a"] if "n/a" in values else []
+                self.assertIn(f"; {fields} ", told)
+                self.assertEqual('missing: ["n/a"] would accept the words' in told, bool(words), told)
+                self.assertEqual(told.count("missing:"), len(words), told)
+                report = load(type_, values, f", {fields}" + (', missing: ["", n/a]' if words else ""))
+                self.assertEqual((report["outcome"], report["rows_written"]), ("loaded", len(values)))
+                duckdb = self.need("duckdb")
+                rows = duckdb.sql(f"SELECT CAST(mw AS DOUBLE) FROM '{self.dir}/lake/q/*.parquet' ORDER BY id").fetchall()
+                self.assertEqual([row[0] for row in rows], wanted)
+        # Either way is possible, or none that a field names: nothing is said that would change a figure.
+        self.assertIn('thousands: "," reads 1,200 as 1200, decimal: "," reads it as a fraction', load("double", ["1,200"])["error"]["where"])
+        self.assertIn("type: double reads them", load("integer", ["12.5"])["error"]["where"])
+        self.assertIn("type: text keeps every digit", load("integer", ["9" * 20])["error"]["where"])
+        for values in (["10-20"], ["(5)"], ["5k"], ["12.5 M"], ["3 MW", "4 kW"], ["Phase 2"], ["1,5 MW"]):
+            self.assertNotRegex(load("double", values)["error"]["where"], "missing:|match:|decimal:|thousands:")
+        self.assertIn('true: [...] and false: [...] say what they mean', load("boolean", ["ja", "nein"])["error"]["where"])
+
 
 class Options(Loading):
     def test_dry_run_writes_nothing(self):
