@@ -6,6 +6,7 @@ The files lie outside the repository (support.py: shared); without them every te
 """
 import collections
 import csv
+import datetime
 import json
 import os
 import shutil
@@ -314,10 +315,12 @@ class Layers(Real):
     def test_coal_units(self):
         path = self.real("eia860-2012-geojson/coal.geojson")
         features = [f["properties"] for f in json.loads(path.read_text())["features"]]
-        keys = {(f["FRS REGISTRY_ID"], f["GENERATOR_ID"], f["PRIMARY_NAME"], f["STATE"]) for f in features}
-        self.assertEqual(len(features), 1196)
-        self.twice("coal_units", path, rows_in=1196, rows_written=len(keys), superseded=1196 - len(keys),
-                   partitions=len({f["STATE"] for f in features}))
+        keys = {(f["EIA-860 PLANT_CODE"], f["GENERATOR_ID"]) for f in features}
+        self.assertEqual((len(features), len(keys)), (1196, 1196))
+        self.twice("coal_units", path, rows_in=1196, rows_written=1196, partitions=len({f["STATE"] for f in features}))
+        # Two plants of one site, each with units 1 and 2.
+        calaveras = {(row["plant"], row["unit"]) for row in self.table("coal_units") if row["name"] == "CALAVERAS POWER STATION"}
+        self.assertEqual(calaveras, {(plant, unit) for plant in ("6181", "7097") for unit in ("1", "2")})
         self.assertEqual(sorted({row["zip"] for row in self.table("coal_units")} & {"37660-5265", "991330620", "98801"})[:1], ["37660-5265"])
 
     def test_australia(self):
@@ -374,9 +377,13 @@ class Layers(Real):
         self.assertTrue((self.dir / "lake/countries/continent=Seven%20seas%20%28open%20ocean%29/part.parquet").is_file())
 
     def test_kml_in_a_zip(self):
-        report = self.twice("brazil_thermal", self.real("brazil-aneel/UTE.zip"), rows_in=2924, rows_written=2922, superseded=2,
+        report = self.twice("brazil_thermal", self.real("brazil-aneel/UTE.zip"), rows_in=2924, rows_written=2923, superseded=1,
                             partitions=1)
-        self.assertEqual(report["ties"], 2)
+        self.assertEqual(report["ties"], 0)
+        rows = self.table("plants_brazil")
+        self.assertEqual({row["process"] for row in rows if row["Name"] == "Itacoatiara"}, {"29000.028121/1991-91", "48500.003158/2001-27"})
+        twice = [row["updated"] for row in rows if row["Name"] == "Brado Colombo"]
+        self.assertEqual(twice, [datetime.datetime(2015, 12, 3, 18, 42, 57)])
 
     def test_flatgeobuf(self):
         spec = self.spec("dataset: fgb\nroot: lake\nsource: {files: '*.fgb'}\nkey: {identity: [{sql: row_number}]}\npartition: []\n"
