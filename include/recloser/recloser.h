@@ -40,11 +40,11 @@ extern "C" {
 typedef enum recloser_status {
 	RECLOSER_OK = 0,        /* done: changed or unchanged */
 	RECLOSER_FAULT = 1,     /* verification found a fault in what is stored */
-	RECLOSER_USAGE = 2,     /* the command line or the spec by itself is wrong */
+	RECLOSER_USAGE = 2,     /* the command line, or what stands in the spec, is wrong */
 	RECLOSER_REFUSED = 3,   /* preflight refused what the source holds; nothing changed */
 	RECLOSER_HELD = 4,      /* a policy held a partition back */
 	RECLOSER_CONFLICT = 5,  /* another writer was first, or holds the dataset */
-	RECLOSER_IO = 6,        /* input, output, memory or store failure; nothing changed */
+	RECLOSER_IO = 6,        /* a file (the spec, too) can't be opened; input, output, memory or store failure; nothing changed */
 	RECLOSER_UNCLEAR = 7    /* live but not yet durable, or the store's state is unclear: run again */
 } recloser_status;
 

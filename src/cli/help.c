@@ -73,11 +73,11 @@ static const struct {
 } EXIT_CODES[] = {
 	{RECLOSER_OK, "done, changed or unchanged"},
 	{RECLOSER_FAULT, "verification found a fault in what is stored"},
-	{RECLOSER_USAGE, "the command line or the spec is wrong"},
+	{RECLOSER_USAGE, "the command line is wrong, or what stands in the spec"},
 	{RECLOSER_REFUSED, "the source was refused before anything changed"},
 	{RECLOSER_HELD, "a policy held a partition back"},
 	{RECLOSER_CONFLICT, "another writer was first, or holds the dataset"},
-	{RECLOSER_IO, "input, output, memory or store failed; nothing changed"},
+	{RECLOSER_IO, "a file can't be opened, the spec included; input, output, memory or store failed; nothing changed"},
 	{RECLOSER_UNCLEAR, "live but not yet durable, or the store's state is unclear: run again"},
 };
 

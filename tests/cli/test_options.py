@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line by itself: help, versions, options, and what is refused before anything is opened."""
 import json
+import re
 import subprocess
 
-from support import IO, PROGRAM, USAGE, Case, main
+from support import IO, PROGRAM, SOURCE, USAGE, Case, main
 
 COMMANDS = ["load", "verify", "status", "recover", "key", "demo"]
 
@@ -133,6 +134,13 @@ class Failed(Case):
         self.assertEqual(done.out, "")
         self.assertTrue(done.err.startswith("recloser: "), done.err)
         self.assertIn("no.yaml", done.err)
+
+    def test_help_and_readme_give_the_codes_one_meaning(self):
+        readme = re.findall(r"^\| ([0-7]) \| (.*) \|$", (SOURCE / "README.md").read_text(), re.M)
+        told = re.findall(r"^  ([0-7])  (.*)$", self.recloser("help").out.split("Exit codes\n")[1], re.M)
+        self.assertEqual(readme, told)
+        self.assertEqual([code for code, _ in told], [str(i) for i in range(8)])
+        self.assertIn("the spec included", dict(told)["6"])
 
     def test_json_object_even_then(self):
         for words in (["status", "no.yaml"], ["load", "no.yaml", "a.csv"], ["verify", "no.yaml"]):
