@@ -118,6 +118,11 @@ recloser_status versions_live(struct dataset *dataset, struct arena *arena, cons
 							  bool *out, recloser_error *error) RC_CHECKED;
 /* In a bucket: what was fetched of this partition is removed, and who asks again is told what is there then. */
 void partition_forget(struct dataset *dataset, const char *partition);
+/* What a partition that is new is going to be read together with: for each value of the partition column `column` (NULL: for all of
+ * them) the version that was recorded last, at most `most`, and no more than what the last few dozen runs made. On a file system
+ * each is live; in a bucket known.json's word is taken for that, and nothing is asked for. */
+recloser_status versions_recent(struct dataset *dataset, struct arena *arena, const char *column, size_t most, struct record **out,
+								size_t *count, recloser_error *error) RC_CHECKED;
 /* Where a version is kept, for people: "archive/..."; in a bucket the name is that of a run that replaced it. */
 const char *version_archive(struct dataset *dataset, struct arena *arena, const struct record *record);
 /* The newest record, and how the live file stands to it. Whoever finishes a run renames first and records then; in between, the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Step 5: each partition against its live version. Equal content is unchanged and costs no encoding; otherwise the schema must
- * agree, keys are counted against the reference (keys.c), and the guards are asked (guards.c). */
+ * agree (schema.c), keys are counted against the reference (keys.c), and the guards are asked (guards.c). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,93 +12,6 @@ static const char *shown(const struct run_part *part)
 {
 	const char *path = part->part.batch_part->path;
 	return *path ? path : "the one partition";
-}
-
-/* ---- schema ---- */
-
-static const char *batch_type(const struct batch *batch, const char *name)
-{
-	for (size_t i = 0; i < batch->column_count; i++)
-		if (strcmp(batch->columns[i].name, name) == 0)
-			return batch->columns[i].type;
-	return NULL;
-}
-
-static bool widened(const char *from, const char *to)
-{
-	static const char *const pairs[][2] = {{"INTEGER", "BIGINT"}, {"SMALLINT", "BIGINT"}, {"SMALLINT", "INTEGER"}, {"FLOAT", "DOUBLE"}};
-	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-		if (strcmp(from, pairs[i][0]) == 0 && strcmp(to, pairs[i][1]) == 0)
-			return true;
-	return false;
-}
-
-/* The spec's word for a type of the engine, or NULL. */
-static const char *type_word(struct arena *arena, const char *type)
-{
-	static const char *const pairs[][2] = {{"VARCHAR", "text"}, {"BIGINT", "integer"}, {"DOUBLE", "double"}, {"BOOLEAN", "boolean"},
-	    {"DATE", "date"}, {"TIMESTAMP", "timestamp"}, {"TIMESTAMP WITH TIME ZONE", "timestamptz"}, {"TIME", "time"}, {"UUID", "uuid"},
-	    {"JSON", "json"}};
-	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-		if (strcmp(type, pairs[i][0]) == 0)
-			return pairs[i][1];
-	return text_starts(type, "DECIMAL") ? arena_printf(arena, "\"decimal%s\"", type + strlen("DECIMAL")) : NULL;
-}
-
-/* Readers open a tree as one table, with one type a column; so it is the dataset's, and no partition's own affair. */
-static recloser_status retyped(const struct run *run, const char *name, const char *live, const char *now, const char *partition, int64_t seq,
-                               recloser_error *error)
-{
-	const char *word = type_word(run->arena, live);
-	const char *keep = word ? arena_printf(run->arena, "to keep it, write columns: {%s: {type: %s}}; ", name, word) : "";
-	error_set(error, RECLOSER_REFUSED, "schema.retyped", "column %s is %s in the live version and %s in this load", name, live, now);
-	error_where(error, "%s, seq %" PRId64, *partition ? partition : "the one partition", seq);
-	return error_hint(error, "a tree has one type a column, or readers fail: %sto change it, give the dataset another name with `dataset:` "
-	                  "and load the files again, or give the new column another name", keep);
-}
-
-static recloser_status check_column(struct run *run, const struct run_part *part, const char *name, const char *live_type,
-                                    recloser_error *error)
-{
-	const char *type = batch_type(run->batch, name);
-	if (!type && strcmp(name, CARRIED_COLUMN) == 0 && run->spec->disappeared.policy != POLICY_CARRY)
-		return RECLOSER_OK; /* rows were carried over once and are not any more */
-	if (!type) {
-		error_set(error, RECLOSER_REFUSED, "schema.missing", "column %s is in the live version but not in this load", name);
-		error_where(error, "%s, seq %" PRId64, shown(part), part->base->seq);
-		return error_hint(error, "if the publisher renamed it, name both: columns: {%s: {from: [%s, NEW NAME]}}; "
-		                  "if it may be gone: %s: {optional: true}", name, name, name);
-	}
-	if (strcmp(type, live_type) == 0 || widened(live_type, type))
-		return RECLOSER_OK;
-	return retyped(run, name, live_type, type, part->part.batch_part->path, part->base->seq, error);
-}
-
-static recloser_status check_schema(struct run *run, const struct run_part *part, recloser_error *error)
-{
-	const json_t *schema = json_object_get(part->base->json, "schema");
-	if (!json_is_array(schema))
-		return RECLOSER_OK;
-	size_t known = 0;
-	for (size_t i = 0; i < json_array_size(schema); i++) {
-		const json_t *column = json_array_get(schema, i);
-		RC_TRY(check_column(run, part, json_get_text(column, "name"), json_get_text(column, "type"), error));
-		known++;
-	}
-	for (size_t i = 0; i < run->batch->column_count && known < run->batch->column_count; i++) {
-		const char *name = run->batch->columns[i].name;
-		bool there = false;
-		for (size_t k = 0; k < json_array_size(schema) && !there; k++)
-			there = strcmp(json_get_text(json_array_get(schema, k), "name"), name) == 0;
-		if (there)
-			continue;
-		if (run->spec->schema == SCHEMA_FREEZE) {
-			error_set(error, RECLOSER_REFUSED, "schema.new", "column %s is new, and the spec freezes the schema", name);
-			return error_where(error, "%s, seq %" PRId64, shown(part), part->base->seq);
-		}
-		run_warn(run, arena_printf(run->arena, "column %s is new", name));
-	}
-	return RECLOSER_OK;
 }
 
 /* ---- one partition ---- */
@@ -153,25 +66,6 @@ static void say_of_live(struct run *run, const struct run_part *part)
 		run_warn(run, arena_printf(run->arena, "%s: the live file of seq %" PRId64 " is missing", shown(part), part->base->seq));
 }
 
-/* The columns of a file, whatever made it; without any where it is no Parquet. */
-static json_t *columns_of(struct run *run, const char *file)
-{
-	struct arena *arena = run->arena;
-	struct rows columns = {0};
-	recloser_error unreadable = {0};
-	json_t *schema = json_new_array(arena);
-	if (engine_describe(run->engine, arena, arena_printf(arena, "SELECT * FROM read_parquet(%s, hive_partitioning=false)", sql_text(arena, file)),
-	                    &columns, &unreadable) != RECLOSER_OK)
-		return schema;
-	for (size_t i = 0; i < columns.row_count; i++) {
-		json_t *column = json_new_object(arena);
-		json_put_text(arena, column, "name", rows_at(&columns, i, 0));
-		json_put_text(arena, column, "type", rows_at(&columns, i, 1));
-		json_add(arena, schema, column);
-	}
-	return schema;
-}
-
 /* A version that recloser did not write (adopted, or restored after that) may have a record without columns: the file tells.
  * Where it has no key there is nothing to compare. */
 static recloser_status refer(struct run *run, struct run_part *part, const struct reference *to, recloser_error *error)
@@ -182,7 +76,7 @@ static recloser_status refer(struct run *run, struct run_part *part, const struc
 	RC_TRY(version_file(run->dataset, arena, reference->record, &reference->file, error));
 	reference->schema = json_object_get(reference->record->json, "schema");
 	if (json_array_size(reference->schema) == 0)
-		reference->schema = columns_of(run, reference->file);
+		reference->schema = run_columns_of(run, reference->file);
 	if (reference_has(reference, run->spec->key_column))
 		part->reference = reference;
 	else
@@ -239,12 +133,12 @@ static recloser_status recognise(struct run *run, struct run_part *part, bool *c
 /* The rows of a partition that differs against those of its reference. */
 static recloser_status judge(struct run *run, struct run_part *part, recloser_error *error)
 {
-	if (part->base && part->live == LIVE_SOUND) {
-		RC_TRY(check_schema(run, part, error));
-		RC_TRY(run_own_reference(run, part, error));
-	} else if (!part->base) {
+	bool sound = part->base && part->live == LIVE_SOUND;
+	if (!sound && !part->base)
 		RC_TRY(series_reference(run, part, error));
-	}
+	RC_TRY(run_check_schema(run, part, error));
+	if (sound)
+		RC_TRY(run_own_reference(run, part, error));
 	if (part->reference)
 		RC_TRY(run_count_keys(run, part, error));
 	return run_guard_part(run, part, error);

@@ -68,6 +68,9 @@ struct run {
 	struct strings ledger;     /* the partitions that have a record; read when first asked for */
 	const char ***ledger_values; /* of each, in the order of the partition columns; NULL: not a path of this layout */
 	bool ledger_known;
+	struct neighbour *neighbours; /* schema.c: versions of other partitions that new ones are compared with */
+	size_t neighbour_count;
+	bool neighbours_known;
 	const char *window_start;  /* first day of the freshness window, NULL: none */
 	bool attempt_known;        /* the time of the first attempt stands under attempts/ */
 	uint64_t held, frozen, disappeared, moved, carried;
@@ -91,6 +94,9 @@ recloser_status run_compare(struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_compare_part(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
 recloser_status run_locate(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
 recloser_status run_own_reference(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
+/* schema.c: the columns against those of the versions that they will be read together with. */
+recloser_status run_check_schema(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
+json_t *run_columns_of(struct run *run, const char *file); /* of any Parquet file; none where it is no Parquet */
 /* keys.c: keys against the reference. */
 bool reference_has(const struct reference *reference, const char *column);
 struct strings run_compared_columns(struct run *run, const struct reference *reference);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of versions over time share: publications loaded at a given time, and the records and files they leave."""
+import contextlib
 import json
 
 from support import Case
@@ -37,6 +38,14 @@ class Publishing(Case):
 
     def live(self, partition):
         return self.dir / "lake" / self.dataset / partition / "part.parquet"
+
+    @contextlib.contextmanager
+    def unseen(self, partition):
+        """Loads do not see what is live there: so a tree comes to have columns of several types, which a load by itself refuses."""
+        aside = self.dir / "aside"
+        self.live(partition).rename(aside)
+        yield
+        aside.rename(self.live(partition))
 
     def rows(self, files, columns=COLUMNS):
         """What another reader finds in the files, sorted."""
