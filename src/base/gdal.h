@@ -33,7 +33,7 @@
 	F(OGR_F_GetFieldAsDateTimeEx) F(OGR_F_GetFieldAsDouble) F(OGR_F_GetFieldAsDoubleList) F(OGR_F_GetFieldAsInteger) \
 	F(OGR_F_GetFieldAsInteger64) F(OGR_F_GetFieldAsInteger64List) F(OGR_F_GetFieldAsIntegerList) \
 	F(OGR_F_GetFieldAsString) F(OGR_F_GetFieldAsStringList) F(OGR_F_GetFieldDefnRef) F(OGR_F_GetGeometryRef) \
-	F(OGR_F_IsFieldSetAndNotNull) F(OGR_Fld_GetNameRef) F(OGR_Fld_GetSubType) F(OGR_Fld_GetType) F(OGR_GFld_GetNameRef) \
+	F(OGR_F_GetFieldCount) F(OGR_F_IsFieldSetAndNotNull) F(OGR_Fld_GetNameRef) F(OGR_Fld_GetSubType) F(OGR_Fld_GetType) F(OGR_GFld_GetNameRef) \
 	F(OGR_GFld_GetSpatialRef) F(OGR_GT_Flatten) F(OGR_G_AddGeometryDirectly) F(OGR_G_Centroid) F(OGR_G_Clone) \
 	F(OGR_G_CreateFromWkbEx) F(OGR_G_CreateFromWkt) F(OGR_G_CreateGeometry) F(OGR_G_DestroyGeometry) \
 	F(OGR_G_ExportToIsoWkb) F(OGR_G_ForceTo) F(OGR_G_GetGeometryCount) F(OGR_G_GetGeometryName) F(OGR_G_GetGeometryRef) \

@@ -343,8 +343,29 @@ static bool ends_table(const struct csv *csv, const struct csv_field *filled, co
 	return text_matches(pattern, cell, true);
 }
 
+/* What is left out below the table is said: how much, and where the first of it is. */
+static void tell_rest(struct arena *arena, struct csv *csv, struct place rest)
+{
+	enum { WORDS = 60 };
+	uint64_t count = csv->source.counts.trailing;
+	skip_blank(csv, csv->source.column_count, &rest, csv->end);
+	if (!count || rest.at == csv->end)
+		return;
+	size_t length = 0, left = (size_t)(csv->end - rest.at);
+	while (length < left && length < WORDS && !csv_is_line_end(rest.at[length]) && rest.at[length])
+		length++;
+	bool whole = length == left || csv_is_line_end(rest.at[length]);
+	while (!whole && length && ((unsigned char)rest.at[length] & 0xC0) == 0x80)
+		length--;
+	strings_add(arena, &csv->source.facts.notes,
+				arena_printf(arena, "%s row%s below the table %s left out (first: line %" PRIu64 ", \"%.*s%s\")",
+							 text_count(arena, count), count == 1 ? "" : "s", count == 1 ? "is" : "are", rest.line,
+							 (int)length, rest.at, whole ? "" : "..."));
+}
+
 /* `end: blank` and `end: {find: ...}`. A blank line before the first row ends nothing. */
-static recloser_status end_table(const struct source_request *request, struct csv *csv, recloser_error *error)
+static recloser_status end_table(struct arena *arena, const struct source_request *request, struct csv *csv,
+								 recloser_error *error)
 {
 	const struct block *block = request->block;
 	csv->table_end = csv->end;
@@ -371,7 +392,9 @@ static recloser_status end_table(const struct source_request *request, struct cs
 		place = step.next;
 	}
 	csv->table_end = place.at;
+	struct place rest = place;
 	count_between(csv, &place, csv->end, &csv->source.counts.trailing, &csv->source.counts.blank_lines);
+	tell_rest(arena, csv, rest);
 	return RECLOSER_OK;
 }
 
@@ -386,5 +409,5 @@ recloser_status csv_layout(struct arena *arena, const struct source_request *req
 	RC_TRY(begin_table(arena, request, csv, &place, error));
 	csv->table = place.at;
 	csv->table_line = place.line;
-	return end_table(request, csv, error);
+	return end_table(arena, request, csv, error);
 }

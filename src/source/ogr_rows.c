@@ -386,24 +386,41 @@ static size_t give_up(const struct filler *filler, const struct quiet *quiet, re
 	return 0;
 }
 
+/* Drivers of sheets hand out blank rows, which are no records in any other format. */
+static bool is_blank_row(const struct filler *filler)
+{
+	if (!filler->ogr->sheet)
+		return false;
+	for (int i = 0; i < gdal()->OGR_F_GetFieldCount(filler->feature); i++)
+		if (gdal()->OGR_F_IsFieldSetAndNotNull(filler->feature, i))
+			return false;
+	return true;
+}
+
 static size_t next(struct source *source, void *own, struct chunk *chunk, recloser_error *error)
 {
 	struct filler *filler = own;
 	filler->chunk = chunk;
-	for (filler->row = 0; filler->row < CHUNK_ROWS; filler->row++) {
+	for (filler->row = 0; filler->row < CHUNK_ROWS;) {
 		struct quiet quiet;
 		quiet_begin(&quiet);
 		filler->feature = gdal()->OGR_L_GetNextFeature(filler->ogr->layer);
+		bool blank = filler->feature && !quiet.failed && is_blank_row(filler);
 		if (filler->feature) {
-			fill_row(filler, &quiet);
+			if (blank)
+				(void)row_number(filler);
+			else
+				fill_row(filler, &quiet);
 			gdal()->OGR_F_Destroy(filler->feature);
 		}
+		source->counts.blank_lines += blank;
 		quiet_end(&quiet);
 		filler->no_memory |= filler->text.no_memory;
 		if (filler->no_memory || (!filler->feature && quiet.failed))
 			return give_up(filler, &quiet, error);
 		if (!filler->feature)
 			break;
+		filler->row += !blank;
 	}
 	source->counts.rows += filler->row;
 	return filler->row;

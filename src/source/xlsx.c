@@ -16,7 +16,7 @@ struct xlsx_impl {
 /* ---- rows ---- */
 
 struct cursor {
-	size_t row; /* index in the grid */
+	struct xlsx_place at;
 	struct xlsx_value value;
 	char fault[512];
 };
@@ -24,9 +24,8 @@ struct cursor {
 static void *start(struct source *source)
 {
 	struct cursor *cursor = malloc(sizeof *cursor);
-	const struct xlsx_impl *impl = source->impl;
 	if (cursor)
-		cursor->row = impl->table.first;
+		cursor->at = (struct xlsx_place){0};
 	source->counts.rows = 0;
 	return cursor;
 }
@@ -75,14 +74,6 @@ static void put_row(const struct source *source, struct cursor *cursor, const st
 		chunk_put_null(chunk, SOURCE_FAULT, at);
 }
 
-static bool row_is_blank(const struct xlsx_grid *grid, const struct xlsx_row *row)
-{
-	for (uint32_t i = 0; i < row->count; i++)
-		if (xlsx_cell_filled(grid, &xlsx_row_cells(grid, row)[i]))
-			return false;
-	return true;
-}
-
 static size_t next(struct source *source, void *own, struct chunk *chunk, recloser_error *error)
 {
 	const struct xlsx_impl *impl = source->impl;
@@ -92,11 +83,9 @@ static size_t next(struct source *source, void *own, struct chunk *chunk, reclos
 		error_set(error, RECLOSER_IO, "memory", "out of memory");
 		return 0;
 	}
-	while (count < CHUNK_ROWS && cursor->row < impl->table.end) {
-		const struct xlsx_row *row = xlsx_grid_row(&impl->grid, cursor->row++);
-		if (!row_is_blank(&impl->grid, row))
-			put_row(source, cursor, row, chunk, count++);
-	}
+	for (; count < CHUNK_ROWS && xlsx_table_has(&impl->table, &cursor->at); cursor->at.row++)
+		if (xlsx_row_filled(&impl->grid, cursor->at.row))
+			put_row(source, cursor, xlsx_grid_row(&impl->grid, cursor->at.row), chunk, count++);
 	source->counts.rows += count;
 	return count;
 }

@@ -6,7 +6,8 @@
  *   xlsx_format.c   is a number format a date, a time, a duration?
  *   xlsx_sheet.c    one sheet into a grid of filled cells
  *   xlsx_cells.c    a cell as text
- *   xlsx_table.c    the table on the sheet: header, first and last row
+ *   xlsx_table.c    the table on the sheet: header and first row
+ *   xlsx_end.c      where it ends, and what is below
  *   xlsx_wanted.c   which of its columns are loaded
  *   xlsx.c          which sheets, and the source they make
  *
@@ -172,13 +173,39 @@ void xlsx_letter(uint32_t column, char out[4]);
 
 /* ---- xlsx_table.c ---- */
 /* Rows by their index in the grid, not by sheet row. */
+struct xlsx_part {
+	size_t first, end;
+};
 struct xlsx_table {
-	size_t first, end; /* the data rows, blank ones among them left out while reading */
+	size_t first;            /* the first data row */
+	struct xlsx_part *parts; /* the data rows, ascending; one at least. Blank rows in them are left out while reading. */
+	size_t part_count;
 	uint64_t before, trailing, blank;
 };
+/* A walk over the rows of all parts: from {0}, while xlsx_table_has, then row++. */
+struct xlsx_place {
+	size_t part, row;
+};
+static inline bool xlsx_table_has(const struct xlsx_table *table, struct xlsx_place *at)
+{
+	for (; at->part < table->part_count; at->part++) {
+		if (at->row < table->parts[at->part].first)
+			at->row = table->parts[at->part].first;
+		if (at->row < table->parts[at->part].end)
+			return true;
+	}
+	return false;
+}
 /* Fills source->columns, facts.above, facts.notes and counts, and says where the rows are. */
 recloser_status xlsx_table_find(struct arena *arena, const struct source_request *request, const struct xlsx_grid *grid,
 								struct source *source, struct xlsx_table *table, recloser_error *error) RC_CHECKED;
+
+/* ---- xlsx_end.c ---- */
+/* Fills table->parts and trailing from table->first on, and says in facts.notes what is read or left out below a blank row.
+ */
+recloser_status xlsx_end_find(struct arena *arena, const struct source_request *request, const struct xlsx_grid *grid,
+							  struct source *source, struct xlsx_table *table, recloser_error *error) RC_CHECKED;
+bool xlsx_row_filled(const struct xlsx_grid *grid, size_t index);
 
 /* ---- xlsx_wanted.c ---- */
 /* One for each column: does the load look at it? Only there does a cell that can't be taken count against its row. */

@@ -7,7 +7,7 @@
  * - Rows under the header whose identity cells are not filled explain the header, as long as they hold nothing but texts. A
  *   row with a number, a date or a boolean is data even without identity: it is handed out and ends in quarantine, where
  *   leaving it out would lose it.
- * - The first row without anything ends the table; what is filled below it is notes. Both are counted. */
+ * - Where the table ends is in xlsx_end.c. What is left out above and below it is counted. */
 #include "source/xlsx.h"
 
 #include <stdlib.h>
@@ -21,16 +21,6 @@ struct table_job {
 	struct xlsx_table *table;
 	recloser_error *error;
 };
-
-static bool row_filled(const struct xlsx_grid *grid, size_t index)
-{
-	const struct xlsx_row *row = xlsx_grid_row(grid, index);
-	const struct xlsx_cell *cells = xlsx_row_cells(grid, row);
-	for (uint32_t i = 0; i < row->count; i++)
-		if (xlsx_cell_filled(grid, &cells[i]))
-			return true;
-	return false;
-}
 
 static recloser_status where(const struct table_job *job)
 {
@@ -118,7 +108,7 @@ static recloser_status header_rows(const struct table_job *job, uint32_t rows[4]
 	default:
 		break;
 	}
-	while (first < job->grid->row_count && !row_filled(job->grid, first))
+	while (first < job->grid->row_count && !xlsx_row_filled(job->grid, first))
 		first++;
 	if (first < job->grid->row_count)
 		rows[(*count)++] = xlsx_grid_row(job->grid, first)->row;
@@ -276,7 +266,7 @@ static uint64_t blank_before(const struct table_job *job, uint32_t from, size_t 
 	uint32_t row = from;
 	for (size_t i = xlsx_grid_find(job->grid, from); i < index; i++) {
 		uint32_t here = xlsx_grid_row(job->grid, i)->row;
-		blank += here - row + !row_filled(job->grid, i);
+		blank += here - row + !xlsx_row_filled(job->grid, i);
 		row = here + 1;
 	}
 	if (index < job->grid->row_count && xlsx_grid_row(job->grid, index)->row > row)
@@ -293,11 +283,11 @@ static void find_first(const struct table_job *job, uint32_t after_header)
 		block->data == DATA_ROW && (uint32_t)block->data_row > after_header ? (uint32_t)block->data_row : after_header;
 	size_t i = xlsx_grid_find(grid, after_header), explained = 0;
 	for (; i < grid->row_count && xlsx_grid_row(grid, i)->row < from; i++)
-		explained += row_filled(grid, i);
+		explained += xlsx_row_filled(grid, i);
 	struct identity_cells identity = identity_columns(job);
 	bool first_key = (block->data == DATA_DEFAULT || block->data == DATA_FIRST_KEY) && identity.count;
 	for (; i < grid->row_count; i++) {
-		if (!row_filled(grid, i))
+		if (!xlsx_row_filled(grid, i))
 			continue;
 		if (!first_key || identity_filled(job, &identity, i) || !only_texts(job, i))
 			break;
@@ -306,48 +296,6 @@ static void find_first(const struct table_job *job, uint32_t after_header)
 	table->first = i;
 	table->before = explained;
 	table->blank = i < grid->row_count ? blank_before(job, after_header, i) : 0;
-}
-
-/* ---- last row ---- */
-
-static bool row_matches(const struct table_job *job, size_t index, const char *pattern, struct arena *scratch)
-{
-	const struct xlsx_row *row = xlsx_grid_row(job->grid, index);
-	for (uint32_t i = 0; i < row->count; i++) {
-		const char *text = xlsx_cell_text(scratch, job->grid, &xlsx_row_cells(job->grid, row)[i]);
-		if (text_matches(pattern, text_squeezed(scratch, text), true))
-			return true;
-	}
-	return false;
-}
-
-static void find_end(const struct table_job *job)
-{
-	const struct block *block = job->request->block;
-	const struct xlsx_grid *grid = job->grid;
-	struct xlsx_table *table = job->table;
-	struct arena *scratch = arena_new(job->arena);
-	const char *pattern = block->end == END_FIND ? text_squeezed(scratch, block->end_find) : NULL;
-	bool at_blank = block->end == END_DEFAULT || block->end == END_BLANK;
-	size_t i = table->first;
-	uint32_t expected = i < grid->row_count ? xlsx_grid_row(grid, i)->row : 0;
-	for (; i < grid->row_count; i++, expected++) {
-		uint32_t here = xlsx_grid_row(grid, i)->row;
-		bool filled = row_filled(grid, i);
-		if (at_blank && (here != expected || !filled))
-			break;
-		if (pattern && filled && row_matches(job, i, pattern, scratch))
-			break;
-		expected = here;
-	}
-	while (i > table->first && !row_filled(grid, i - 1))
-		i--; /* a table does not end in blank rows */
-	table->end = i;
-	for (; i < grid->row_count; i++)
-		table->trailing += row_filled(grid, i);
-	if (table->end > table->first)
-		table->blank += blank_before(job, xlsx_grid_row(grid, table->first)->row, table->end - 1);
-	arena_free(scratch);
 }
 
 /* ---- what is said about it ---- */
@@ -376,8 +324,8 @@ static void tell_rounded(const struct table_job *job)
 	uint64_t count = 0;
 	char letter[4] = "";
 	uint32_t row_number = 0;
-	for (size_t i = job->table->first; i < job->table->end; i++) {
-		const struct xlsx_row *row = xlsx_grid_row(job->grid, i);
+	for (struct xlsx_place at = {0}; xlsx_table_has(job->table, &at); at.row++) {
+		const struct xlsx_row *row = xlsx_grid_row(job->grid, at.row);
 		for (uint32_t k = 0; k < row->count; k++) {
 			const struct xlsx_cell *cell = &xlsx_row_cells(job->grid, row)[k];
 			if (cell->kind != CELL_NUMBER || cell->style != STYLE_PLAIN || (cell->number < 1e15 && cell->number > -1e15))
@@ -417,9 +365,13 @@ recloser_status xlsx_table_find(struct arena *arena, const struct source_request
 		return error_hint(error, "give its number as the sheet shows it, or its words: header: {find: [...]}");
 	}
 	find_first(&job, last + 1);
-	find_end(&job);
+	RC_TRY(xlsx_end_find(arena, request, grid, source, table, error));
 	/* Columns without a name count as well, as far as there is data in them. */
-	set_width(&job, width_of(grid, table->first, table->end, source->column_count));
+	for (size_t i = 0; i < table->part_count; i++)
+		set_width(&job, width_of(grid, table->parts[i].first, table->parts[i].end, source->column_count));
+	size_t end = table->parts[table->part_count - 1].end;
+	if (end > table->first)
+		table->blank += blank_before(&job, xlsx_grid_row(grid, table->first)->row, end - 1);
 	tell_above(&job, first);
 	tell_rounded(&job);
 	source->counts.before = table->before;

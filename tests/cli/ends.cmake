@@ -1,0 +1,1 @@
+cli_test(ends)
