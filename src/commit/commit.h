@@ -21,6 +21,7 @@
 /* ---- the dataset ---- */
 
 struct objects;
+struct plan;
 struct dataset {
 	struct fs *fs; /* with a bucket: for local files, where runs stage */
 	struct bucket *bucket; /* NULL on a file system */
@@ -32,6 +33,8 @@ struct dataset {
 	struct arena *arena; /* of dataset_open */
 	json_t *seen;        /* live.c: what live files looked like when they were last proved by SHA-256 */
 	bool seen_changed;
+	struct plan *open; /* open.c: the newest commit while it is not finished; NULL: it is */
+	bool open_known;
 	double patience; /* seconds that live_newest may still wait for others; 0: it never does */
 	bool single_writer; /* the user's word that there is only one: a bucket may ignore conditions */
 	bool no_checksums;  /* the user's word that nothing is altered on the way: a bucket need not look */
@@ -64,6 +67,7 @@ struct record {
 	const char *run, *loaded_at, *sha256, *content_fingerprint, *archive; /* archive: relative to the control directory */
 	uint64_t bytes, rows;
 	json_t *json;
+	bool unfinished; /* its run was decided and not finished: it is live, and this record is the one that it is going to get */
 };
 
 /* The newest record that is no void, or NULL. Records of adopted files may lack rows (0) and content_fingerprint (NULL). */
@@ -125,10 +129,23 @@ recloser_status versions_recent(struct dataset *dataset, struct arena *arena, co
 								size_t *count, recloser_error *error) RC_CHECKED;
 /* Where a version is kept, for people: "archive/..."; in a bucket the name is that of a run that replaced it. */
 const char *version_archive(struct dataset *dataset, struct arena *arena, const struct record *record);
-/* The newest record, and how the live file stands to it. Whoever finishes a run renames first and records then; in between, the
- * file looks foreign to others. While a run is at work such a file is looked at again, for a second in all of one dataset. */
+/* The newest record, and how the live file stands to it. Whoever finishes a run renames first and records then; in between, and
+ * as long as nobody finishes what a killed run decided, the record is the one that the run staged (record.unfinished). A file
+ * that no decided run explains is looked at again while a run is at work, for a second in all of one dataset. */
 recloser_status live_newest(struct dataset *dataset, struct arena *arena, const char *partition, struct record **record,
 							enum live_state *state, recloser_error *error) RC_CHECKED;
+/* The run whose commit is open: decided, and not finished. Those who write finish it (recover), those who read tell of it. */
+struct open_run {
+	const char *run; /* NULL: there is none; in a bucket, where nobody lists them: none was met by what was read so far */
+	const char *loaded_at;
+	bool alive; /* it is at work on this machine */
+};
+void open_run_find(struct dataset *dataset, struct arena *arena, struct open_run *out);
+/* "run ... was decided and is not finished: ...", for people. */
+const char *open_run_told(struct arena *arena, const struct open_run *run);
+/* ledger_heads, and the partitions of which the first version is live and not recorded yet, with number 0. */
+recloser_status live_heads(struct dataset *dataset, struct arena *arena, struct ledger_heads *out,
+						   recloser_error *error) RC_CHECKED;
 /* The same with ledger_brief's record. */
 recloser_status live_brief(struct dataset *dataset, struct arena *arena, const char *partition, int64_t near,
 						   struct record **record, enum live_state *state, recloser_error *error) RC_CHECKED;

@@ -130,6 +130,9 @@ static recloser_status newest_and_live(struct dataset *dataset, struct arena *ar
 		else
 			RC_TRY(ledger_brief(dataset, arena, partition, near, record, error));
 		RC_TRY(live_state(dataset, arena, partition, *record, state, error));
+		if (*state == LIVE_FOREIGN)
+			RC_TRY(dataset->bucket ? object_open_live(dataset, partition, record, state, error)
+								   : open_live(dataset, arena, partition, record, state, error));
 		if (*state != LIVE_FOREIGN || dataset->bucket || dataset->patience <= 0 || !somebody_stages(dataset, arena))
 			return RECLOSER_OK;
 		nanosleep(&(struct timespec){0, (long)(LOOK_AGAIN * 1e9)}, NULL);

@@ -64,6 +64,7 @@ struct objects {
 	struct object_part *parts;
 	struct object_plan *plans;
 	struct object_known known;
+	const char *unfinished;  /* a run of which a reader has met a live object without a record, or NULL */
 	struct strings recorded; /* what was written for dead writers: partitions */
 };
 
@@ -170,6 +171,9 @@ recloser_status object_version_place(struct dataset *dataset, struct arena *aren
 /* versions_live by listing, one request for 1,000 objects; *told false: it did not tell, ask for each. */
 recloser_status object_versions_listed(struct dataset *dataset, const struct version_at *at, size_t count, bool *told,
 									   recloser_error *error) RC_CHECKED;
+/* As open_live, for those who only read: what a dead writer put is told as its version, and recorded by who writes. */
+recloser_status object_open_live(struct dataset *dataset, const char *partition, struct record **record, enum live_state *state,
+								 recloser_error *error) RC_CHECKED;
 recloser_status object_live_state(struct dataset *dataset, struct arena *arena, const char *partition,
 								  const struct record *record, enum live_state *out, recloser_error *error) RC_CHECKED;
 

@@ -167,6 +167,27 @@ recloser_status object_live_state(struct dataset *dataset, struct arena *arena, 
 	return error_where(error, "%s", live_path(dataset, arena, partition));
 }
 
+recloser_status object_open_live(struct dataset *dataset, const char *partition, struct record **record, enum live_state *state,
+								 recloser_error *error)
+{
+	struct objects *objects = dataset->objects;
+	struct object_part *part = object_part(dataset, partition);
+	if (objects->writing || part->state != LIVE_FOREIGN || !*part->file_sha256)
+		return RECLOSER_OK;
+	RC_TRY(object_plans_read(dataset, part, error));
+	const json_t *entry = object_plan_find(dataset, partition, part->file_sha256, part->newest ? part->newest->sha256 : "");
+	if (!entry)
+		entry = object_plan_find(dataset, partition, part->file_sha256, NULL);
+	if (!entry)
+		return RECLOSER_OK;
+	*record = record_from_json(objects->arena, object_record_of(objects->arena, entry, part->number + 1, part->live.token), partition,
+							   part->number + 1);
+	(*record)->unfinished = true;
+	objects->unfinished = (*record)->run;
+	*state = LIVE_SOUND;
+	return RECLOSER_OK;
+}
+
 /* ---- many at once ---- */
 
 /* What the keys of all of them begin with. */

@@ -26,6 +26,17 @@ struct strays {
 	struct recovery *out;
 };
 
+/* By a reader: put by a run that was cut short, or by another program? */
+static recloser_status look_at_unrecorded(struct strays *strays, const char *partition, recloser_error *error)
+{
+	struct record *record;
+	enum live_state state;
+	RC_TRY(live_newest(strays->dataset, strays->arena, partition, &record, &state, error));
+	if (state == LIVE_FOREIGN && !strings_has(&strays->out->adoptable, partition))
+		strings_add(strays->arena, &strays->out->adoptable, partition);
+	return RECLOSER_OK;
+}
+
 static recloser_status look_at_stray(void *arg, const char *rest, const struct bucket_object *object, recloser_error *error)
 {
 	struct strays *strays = arg;
@@ -40,6 +51,8 @@ static recloser_status look_at_stray(void *arg, const char *rest, const struct b
 	struct object_part *part = object_part(strays->dataset, partition);
 	if (part->number == 0 && strays->dataset->objects->writing)
 		RC_TRY(object_settle(strays->dataset, part, NULL, true, error));
+	if (part->number == 0 && !strays->dataset->objects->writing)
+		return look_at_unrecorded(strays, partition, error);
 	if (part->number == 0 && !strings_has(&out->adoptable, partition))
 		strings_add(strays->arena, &out->adoptable, partition);
 	return RECLOSER_OK;
@@ -90,8 +103,7 @@ recloser_status object_recover_look(struct dataset *dataset, struct arena *arena
 	for (size_t i = 0; i < partitions.count; i++) {
 		struct record *record;
 		enum live_state state;
-		RC_TRY(ledger_newest(dataset, arena, partitions.at[i], &record, error));
-		RC_TRY(live_state(dataset, arena, partitions.at[i], record, &state, error));
+		RC_TRY(live_newest(dataset, arena, partitions.at[i], &record, &state, error));
 		if (state == LIVE_FOREIGN)
 			strings_add(arena, &out->adoptable, partitions.at[i]);
 		if (state == LIVE_MISSING)

@@ -142,6 +142,11 @@ recloser_status plan_from_json(struct arena *arena, json_t *json, const char *pa
 /* A record as good as the plan can tell it, when the staged one is lost. */
 json_t *record_from_plan(struct arena *arena, const struct plan *plan, const struct planned *planned, const char *kind);
 
+/* A live file that is not the newest record's: is it what an open commit has put there? Then its record, and LIVE_SOUND (open.c). */
+recloser_status open_live(struct dataset *dataset, struct arena *arena, const char *partition, struct record **record,
+						  enum live_state *state, recloser_error *error) RC_CHECKED;
+void open_forget(struct dataset *dataset); /* it was finished */
+
 /* Newest commit number (0: none). */
 recloser_status commits_newest(struct dataset *dataset, struct arena *arena, int64_t *out, recloser_error *error) RC_CHECKED;
 recloser_status commit_read(struct dataset *dataset, struct arena *arena, int64_t number, struct plan **out,

@@ -23,6 +23,7 @@ static recloser_status finish_open(struct session *session, struct arena *arena,
 	const char *loaded_at;
 	struct plan *plan;
 	RC_TRY(finish_newest(session, arena, &number, &loaded_at, &plan, error));
+	open_forget(session->dataset);
 	if (!plan)
 		return RECLOSER_OK;
 	out->finished = number;

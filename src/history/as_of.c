@@ -147,8 +147,13 @@ static recloser_status tell(struct history *h, const struct moment *moment, bool
 recloser_status as_of(struct history *h, const recloser_as_of_options *options, recloser_error *error)
 {
 	struct moment moment;
+	struct open_run open;
+	open_run_find(h->dataset, h->arena, &open);
 	RC_TRY(as_of_select(h->dataset, h->arena, options->at, &moment, error));
 	RC_TRY(tell(h, &moment, options->sql, error));
+	json_put_text(h->arena, h->json, "open_run", open.run);
+	if (open.run)
+		text_addf(&h->text, "%s%s; its versions are not among these\n", options->sql ? "-- " : "  ", open_run_told(h->arena, &open));
 	if (moment.count == 0 && (options->sql || options->directory)) {
 		error_set(error, RECLOSER_USAGE, "as_of.nothing", "nothing was live at %s", moment.shown);
 		return error_hint(error, "recloser history tells from when on a partition has versions");

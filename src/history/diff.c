@@ -28,7 +28,8 @@ static recloser_status live_side(struct history *h, const char *partition, struc
 		out->relation = table_of(h->arena, file);
 		out->seq = live == LIVE_SOUND ? newest->seq : 0;
 		out->loaded_at = live == LIVE_SOUND ? newest->loaded_at : NULL;
-		out->label = live == LIVE_SOUND ? arena_printf(h->arena, "live, seq %" PRId64, newest->seq)
+		out->label = live == LIVE_SOUND ? arena_printf(h->arena, "live, seq %" PRId64 "%s", newest->seq,
+													   newest->unfinished ? " of a run that is not finished" : "")
 										: "live, put there by another program";
 		return RECLOSER_OK;
 	}
@@ -104,9 +105,13 @@ static recloser_status before_live(struct history *h, const char *partition, str
 {
 	struct versions versions;
 	const char *before;
+	struct record *newest;
+	enum live_state live;
+	RC_TRY(live_newest(h->dataset, h->arena, partition, &newest, &live, error));
 	RC_TRY(versions_of(h->dataset, h->arena, partition, &versions, error));
-	if (versions.count >= 2)
-		return seq_side(h, partition, versions.at[versions.count - 2]->seq, out, error);
+	size_t recorded = newest && newest->unfinished ? 1 : 2; /* counted from the end, the version before the live one */
+	if (versions.count >= recorded)
+		return seq_side(h, partition, versions.at[versions.count - recorded]->seq, out, error);
 	RC_TRY(preceding(h, partition, &before, error));
 	if (before)
 		return live_side(h, before, out, error);

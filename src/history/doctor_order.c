@@ -17,12 +17,14 @@ static void say_list(struct doctor *doctor, const struct strings *items, const c
 }
 
 /* A run is alive as long as its `alive` is locked; one that can be locked is dead. The lock is given back at once. */
-static recloser_status staging(struct doctor *doctor, const json_t *open, recloser_error *error)
+static recloser_status staging(struct doctor *doctor, recloser_error *error)
 {
 	struct history *h = doctor->h;
 	struct fs *fs = h->dataset->fs;
 	struct strings runs = {0}, dead = {0}, living = {0};
 	const char *directory = path_control(h->dataset, h->arena, "staging");
+	struct open_run open;
+	open_run_find(h->dataset, h->arena, &open);
 	RC_TRY(control_list(h->dataset, h->arena, "staging", &runs, error));
 	for (size_t i = 0; i < runs.count; i++) {
 		const char *alive = path_in(h->arena, directory, runs.at[i], "alive");
@@ -30,14 +32,17 @@ static recloser_status staging(struct doctor *doctor, const json_t *open, reclos
 		struct fs_stat stat;
 		if (fs->ops->stat(fs, alive, &stat) != 0)
 			continue; /* it ends at this moment */
+		if (open.run && !open.alive && strcmp(runs.at[i], open.run) == 0)
+			continue;
 		int failed = fs->ops->lock(fs, alive, NULL, &lock);
 		strings_add(h->arena, failed == 0 ? &dead : &living, runs.at[i]);
 		if (failed == 0)
 			fs->ops->unlock(fs, lock);
 	}
-	if (open && dead.count)
-		doctor_say(doctor, "leftover", FINDING_FAULT, "recloser recover finishes it, and so does the next load",
-				   "a run was decided and cut short before it was finished");
+	if (open.run && !open.alive)
+		doctor_say(doctor, "leftover", h->dataset->bucket ? FINDING_ADVICE : FINDING_FAULT, /* there it may be at work elsewhere */
+				   "recloser recover finishes it, and so does the next load; what is live stays as it is",
+				   "run %s was decided and %s before it was finished", open.run, h->dataset->bucket ? "perhaps cut short" : "cut short");
 	say_list(doctor, &dead, "leftover", FINDING_ADVICE, "recloser recover sweeps it, and so does the next load",
 			 "staging of a run that died");
 	say_list(doctor, &living, "leftover", FINDING_FACT, NULL, "a run that is going on");
@@ -98,7 +103,6 @@ recloser_status doctor_order(struct doctor *doctor, recloser_error *error)
 {
 	struct history *h = doctor->h;
 	struct recovery found;
-	json_t *open;
 	RC_TRY(recover_look(h->dataset, h->arena, &found, error));
 	say_list(doctor, &found.missing, "live", FINDING_FAULT, "recloser restore brings it back from the archive",
 			 "the live file is missing");
@@ -108,8 +112,7 @@ recloser_status doctor_order(struct doctor *doctor, recloser_error *error)
 			 "readers may stumble over it: the tree is meant to hold part.parquet files and nothing else",
 			 "a file that is not of this dataset");
 	say_list(doctor, &found.warnings, "ledger", FINDING_FAULT, NULL, "ledger");
-	RC_TRY(commit_open_entries(h->dataset, h->arena, &open, error));
-	RC_TRY(staging(doctor, open, error));
+	RC_TRY(staging(doctor, error));
 	RC_TRY(temporary(doctor, error));
 	return doctor->part_count ? archive(doctor, error) : RECLOSER_OK;
 }

@@ -48,6 +48,10 @@ static recloser_status newest_in_bucket(struct dataset *dataset, struct arena *a
 										recloser_error *error)
 {
 	struct record *earlier = NULL;
+	if (newest->unfinished) {
+		*out = (struct kept){newest, live_path(dataset, arena, newest->partition), true};
+		return RECLOSER_OK;
+	}
 	int64_t from = json_get_int(json_object_get(newest->json, "restored_from"), "seq", 0);
 	if (from > 0 && from < newest->seq)
 		RC_TRY(ledger_read(dataset, arena, newest->partition, from, &earlier, error));

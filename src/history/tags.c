@@ -157,6 +157,20 @@ static void tell_tag(struct history *h, const char *name, const char *outcome, s
 			  versions == 1 ? "" : "s");
 }
 
+/* A tag pins records, and what a run has made live before it was killed has none: like every command that writes, finish it.
+ * Where another is about to, this one does not wait. */
+static recloser_status finish_first(struct history *h, recloser_error *error)
+{
+	struct recovery recovery = {0};
+	struct open_run open;
+	RC_TRY(recover(h->dataset, h->arena, false, &recovery, error));
+	open_run_find(h->dataset, h->arena, &open);
+	if (!open.run)
+		return RECLOSER_OK;
+	error_set(error, RECLOSER_CONFLICT, "tag.unfinished", "%s", open_run_told(h->arena, &open));
+	return error_hint(error, "nothing was tagged; run it again when that is done");
+}
+
 /* What is live now, whatever the clock of this machine says: the newest record of every partition. */
 static const char LATEST[] = "9999-12-31";
 
@@ -165,6 +179,7 @@ recloser_status tag_make(struct history *h, const char *name, const char *at, re
 	struct tag *there;
 	struct moment moment;
 	RC_TRY(check_name(name, error));
+	RC_TRY(finish_first(h, error));
 	RC_TRY(as_of_select(h->dataset, h->arena, at ? at : LATEST, &moment, error));
 	if (!at)
 		moment.shown = "live";

@@ -53,11 +53,14 @@ recloser_status partition_named(struct dataset *dataset, struct arena *arena, co
 								recloser_error *error)
 {
 	struct strings all = {0}, hits = {0};
+	struct ledger_heads heads;
 	size_t length = strlen(wanted);
 	while (length > 0 && wanted[length - 1] == '/')
 		length--;
 	wanted = arena_strndup(arena, wanted, length);
-	RC_TRY(ledger_partitions(dataset, arena, &all, error));
+	RC_TRY(live_heads(dataset, arena, &heads, error));
+	for (size_t i = 0; i < heads.count; i++)
+		strings_add(arena, &all, heads.at[i].partition);
 	for (size_t i = 0; i < all.count; i++) {
 		if (strcmp(all.at[i], wanted) == 0) {
 			*out = all.at[i];
@@ -219,7 +222,7 @@ static json_t *tag_names(struct arena *arena, const struct tags *tags, const str
 struct context {
 	struct tags tags;
 	json_t *prunes;
-	enum live_state live;
+	int64_t live; /* the version that is, 0: none of them */
 };
 
 /* What was said when it went live, and what was let pass. */
@@ -241,7 +244,7 @@ static recloser_status tell_version(struct history *h, struct record *record, co
 	const char *pruned = NULL;
 	struct text tagged = text_on(arena);
 	struct kept kept;
-	bool is_live = record == versions->newest && context->live == LIVE_SOUND;
+	bool is_live = record->seq == context->live;
 	RC_TRY(version_kept(h->dataset, arena, record, versions->newest, versions, &kept, error));
 	if (kept.record != record)
 		pruned = pruned_how(arena, context->prunes, record->partition, record->seq);
@@ -253,18 +256,34 @@ static recloser_status tell_version(struct history *h, struct record *record, co
 	if (kept.record && kept.record != record)
 		json_put_int(arena, json, "kept_as", kept.record->seq);
 	json_put_bool(arena, json, "live", is_live);
+	json_put_bool(arena, json, "finished", !record->unfinished);
 	json_put_text(arena, json, "pruned", pruned);
 	json_put(arena, json, "tags", tag_names(arena, &context->tags, record, &tagged));
 	json_add(arena, out, json);
-	text_addf(&h->text, "  seq %" PRId64 "   %s   %s   %s   %s%s%s%s\n", record->seq,
+	text_addf(&h->text, "  seq %" PRId64 "   %s   %s   %s   %s%s%s%s%s\n", record->seq,
 			  when_shown(arena, record->loaded_at), version_rows_shown(arena, record), text_bytes(arena, record->bytes),
-			  version_reason(arena, record), is_live ? "   live" : "",
+			  version_reason(arena, record), is_live ? "   live" : "", record->unfinished ? ", not finished" : "",
 			  kept.record == record ? ""
 			  : pruned              ? arena_printf(arena, "   %s%s", pruned, kept_shown(arena, record, &kept))
 									: arena_printf(arena, "   its file is lost%s", kept_shown(arena, record, &kept)),
 			  tagged.length ? tagged.at : "");
 	text_addf(&h->text, "        run %s   sha256 %s\n", record->run ? record->run : "unknown", record->sha256);
 	tell_guards(h, record);
+	return RECLOSER_OK;
+}
+
+/* With the one that is live and has no record in the ledger yet. */
+static recloser_status versions_and_open(struct history *h, const char *partition, struct record *newest, struct versions *out,
+										 recloser_error *error)
+{
+	RC_TRY(versions_of(h->dataset, h->arena, partition, out, error));
+	if (!newest || !newest->unfinished || (out->newest && out->newest->seq >= newest->seq))
+		return RECLOSER_OK;
+	struct record **all = arena_array(h->arena, out->count + 1, sizeof *all);
+	if (out->count)
+		memcpy(all, out->at, out->count * sizeof *all);
+	all[out->count++] = out->newest = newest;
+	out->at = all;
 	return RECLOSER_OK;
 }
 
@@ -276,23 +295,30 @@ recloser_status history_of(struct history *h, const char *wanted, recloser_error
 	struct versions versions;
 	struct record *newest;
 	struct context context = {0};
+	struct open_run open;
+	enum live_state live;
 	RC_TRY(partition_named(h->dataset, arena, wanted, &partition, error));
-	RC_TRY(live_newest(h->dataset, arena, partition, &newest, &context.live, error)); /* versions may be newer, not older */
-	RC_TRY(versions_of(h->dataset, arena, partition, &versions, error));
+	RC_TRY(live_newest(h->dataset, arena, partition, &newest, &live, error)); /* versions may be newer, not older */
+	RC_TRY(versions_and_open(h, partition, newest, &versions, error));
+	open_run_find(h->dataset, arena, &open);
+	context.live = newest && live == LIVE_SOUND ? newest->seq : 0;
 	RC_TRY(tags_read(h->dataset, arena, &context.tags, error));
 	RC_TRY(prunes_read(h->dataset, arena, &context.prunes, error));
 	json_t *list = json_new_array(arena);
 	json_put_text(arena, h->json, "dataset", h->dataset->name);
 	json_put_text(arena, h->json, "partition", partition);
 	json_put_text(arena, h->json, "target", live_path(h->dataset, arena, partition));
-	json_put_text(arena, h->json, "live", states[context.live]);
+	json_put_text(arena, h->json, "live", states[live]);
+	json_put_text(arena, h->json, "open_run", open.run);
 	text_addf(&h->text, "%s  %s   %zu version%s\n", h->dataset->name, partition_shown(partition), versions.count,
 			  versions.count == 1 ? "" : "s");
 	for (size_t i = versions.count; i > 0; i--)
 		RC_TRY(tell_version(h, versions.at[i - 1], &versions, &context, list, error));
-	if (context.live == LIVE_FOREIGN)
+	if (open.run)
+		text_addf(&h->text, "  %s\n", open_run_told(arena, &open));
+	if (live == LIVE_FOREIGN)
 		text_add(&h->text, "  the live file is none of these: another program put it there; the next load adopts it\n");
-	if (context.live == LIVE_MISSING)
+	if (live == LIVE_MISSING)
 		text_addf(&h->text, "  the live file is missing: recloser restore %s %s %" PRId64 " brings it back\n", h->spec->path,
 				  partition, versions.newest->seq);
 	json_put(arena, h->json, "versions", list);

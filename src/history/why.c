@@ -50,6 +50,17 @@ static bool is_it(const struct asking *asking, const char *sha256, const char *f
 	return sha256 && strcmp(sha256, asking->sha256) == 0;
 }
 
+/* Of a run that was decided and not finished: it is live, and no record is in the ledger. */
+static recloser_status unfinished(struct dataset *dataset, struct arena *arena, const char *partition, int64_t seq, struct record **out,
+								  recloser_error *error)
+{
+	struct record *newest;
+	enum live_state live;
+	RC_TRY(live_newest(dataset, arena, partition, &newest, &live, error));
+	*out = newest && newest->unfinished && newest->seq == seq ? newest : NULL;
+	return RECLOSER_OK;
+}
+
 static recloser_status read_commit(struct asking *asking, struct dataset *dataset, const char *path, struct arena *scratch,
 								   recloser_error *error)
 {
@@ -70,6 +81,8 @@ static recloser_status read_commit(struct asking *asking, struct dataset *datase
 			continue;
 		partition = arena_strdup(asking->h->arena, partition);
 		RC_TRY(ledger_read(dataset, asking->h->arena, partition, json_get_int(entry, "seq", 0), &record, error));
+		if (!record)
+			RC_TRY(unfinished(dataset, asking->h->arena, partition, json_get_int(entry, "seq", 0), &record, error));
 		if (record && strcmp(record->kind, "void") != 0)
 			add_hit(asking, dataset, record);
 	}
@@ -218,30 +231,42 @@ static json_t *tell_sources(struct history *h, struct dataset *dataset, const st
 	return list;
 }
 
+static void tell_replaced(struct history *h, const struct record *next, json_t *json)
+{
+	struct arena *arena = h->arena;
+	json_t *after = version_json(arena, next);
+	json_put_text(arena, after, "why", version_reason(arena, next));
+	json_put(arena, json, "replaced_by", after);
+	json_put_bool(arena, json, "live", false);
+	text_addf(&h->text, "  replaced on %s by seq %" PRId64 ": %s%s\n", when_shown(arena, next->loaded_at), next->seq,
+			  version_reason(arena, next), next->unfinished ? " (its run is not finished)" : "");
+}
+
 /* What went live after it. */
 static recloser_status tell_successor(struct history *h, struct dataset *dataset, const struct record *record, json_t *json,
 									  recloser_error *error)
 {
 	struct arena *arena = h->arena;
 	struct versions versions;
+	struct record *newest;
 	enum live_state live;
+	RC_TRY(live_newest(dataset, arena, record->partition, &newest, &live, error)); /* versions may be newer, not older */
 	RC_TRY(versions_of(dataset, arena, record->partition, &versions, error));
 	for (size_t i = 0; i < versions.count; i++) {
 		const struct record *next = versions.at[i];
 		if (next->seq <= record->seq)
 			continue;
-		json_t *after = version_json(arena, next);
-		json_put_text(arena, after, "why", version_reason(arena, next));
-		json_put(arena, json, "replaced_by", after);
-		json_put_bool(arena, json, "live", false);
-		text_addf(&h->text, "  replaced on %s by seq %" PRId64 ": %s\n", when_shown(arena, next->loaded_at), next->seq,
-				  version_reason(arena, next));
+		tell_replaced(h, next, json);
 		return RECLOSER_OK;
 	}
-	RC_TRY(live_state(dataset, arena, record->partition, versions.newest, &live, error));
+	if (newest && newest->unfinished && newest->seq > record->seq) {
+		tell_replaced(h, newest, json);
+		return RECLOSER_OK;
+	}
 	json_put(arena, json, "replaced_by", json_null());
 	json_put_bool(arena, json, "live", live == LIVE_SOUND);
-	text_add(&h->text, live == LIVE_SOUND ? "  it is live\n"
+	text_add(&h->text, record->unfinished   ? "  it is live, and its run is not finished: recloser recover or the next load finishes it\n"
+					   : live == LIVE_SOUND ? "  it is live\n"
 										  : "  it is the newest version, but not what is live: recloser verify tells\n");
 	return RECLOSER_OK;
 }

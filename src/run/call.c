@@ -77,7 +77,7 @@ recloser_status call_partitions(struct arena *arena, struct dataset *dataset, co
                                 struct ledger_heads *out, recloser_error *error)
 {
 	struct ledger_heads all;
-	RC_TRY(ledger_heads(dataset, arena, &all, error));
+	RC_TRY(live_heads(dataset, arena, &all, error));
 	*out = (struct ledger_heads){.at = arena_array(arena, all.count + 1, sizeof *out->at)};
 	for (size_t k = 0; k < count; k++) {
 		bool hit = false;

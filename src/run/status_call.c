@@ -19,6 +19,7 @@ struct summing {
 	struct text text;
 	json_t *partitions;
 	uint64_t rows, bytes;
+	size_t strange; /* live files that are not what the record says */
 };
 
 /* `arena` is for what this partition needs; what is told of it hangs on sum->arena or on its own memory. */
@@ -32,9 +33,9 @@ static recloser_status add_partition(struct summing *sum, struct arena *arena, c
 		return RECLOSER_OK;
 	const json_t *source = json_array_get(json_object_get(record->json, "sources"), 0);
 	const char *name = json_get_text(source, "name"), *loaded = record->loaded_at ? record->loaded_at : "";
-	text_addf(&sum->text, "  %s   %s rows   %s   seq %" PRId64 "   %.10s   %s%s%s\n", *partition ? partition : "(one file)",
+	text_addf(&sum->text, "  %s   %s rows   %s   seq %" PRId64 "   %.10s   %s%s%s%s\n", *partition ? partition : "(one file)",
 	          text_count(arena, record->rows), text_bytes(arena, record->bytes), record->seq, loaded, name ? name : "",
-	          live == LIVE_SOUND ? "" : "   live file ", live == LIVE_SOUND ? "" : state_word(live));
+	          live == LIVE_SOUND ? "" : "   live file ", live == LIVE_SOUND ? "" : state_word(live), record->unfinished ? "   not finished" : "");
 	json_t *json = json_new_object(arena);
 	json_put_text(arena, json, "partition", partition);
 	json_put_int(arena, json, "seq", record->seq);
@@ -46,6 +47,7 @@ static recloser_status add_partition(struct summing *sum, struct arena *arena, c
 	json_put_text(arena, json, "sha256", record->sha256);
 	json_put_text(arena, json, "content_fingerprint", record->content_fingerprint);
 	json_put_text(arena, json, "live", state_word(live));
+	json_put_bool(arena, json, "finished", !record->unfinished);
 	json_put_text(arena, json, "target", live_path(sum->dataset, arena, partition));
 	json_t *sources = json_object_get(record->json, "sources");
 	if (sources)
@@ -53,7 +55,17 @@ static recloser_status add_partition(struct summing *sum, struct arena *arena, c
 	json_add(arena, sum->partitions, json);
 	sum->rows += record->rows;
 	sum->bytes += record->bytes;
+	sum->strange += live != LIVE_SOUND;
 	return RECLOSER_OK;
+}
+
+/* Nothing is read here: of a file that no record describes nobody knows how many rows it has. */
+static const char *as_recorded(const struct summing *sum)
+{
+	if (sum->strange == 0)
+		return "";
+	return arena_printf(sum->arena, "   by the records: %s live file%s not what its record says, recloser verify reads",
+	                    text_count(sum->arena, sum->strange), sum->strange == 1 ? " is" : "s are");
 }
 
 static recloser_status status_of(struct arena *arena, const void *given, recloser_result **out, recloser_error *error)
@@ -62,8 +74,9 @@ static recloser_status status_of(struct arena *arena, const void *given, reclose
 	struct spec *spec;
 	struct summing sum = {.arena = arena, .text = text_on(arena)};
 	struct ledger_heads heads;
+	struct open_run open;
 	RC_TRY(call_open(arena, common->spec_path, &spec, &sum.dataset, error));
-	RC_TRY(ledger_heads(sum.dataset, arena, &heads, error));
+	RC_TRY(live_heads(sum.dataset, arena, &heads, error));
 	sum.partitions = json_new_array(arena);
 	for (size_t i = 0; i < heads.count; i++) {
 		struct arena *scratch = arena_new(arena);
@@ -71,16 +84,21 @@ static recloser_status status_of(struct arena *arena, const void *given, reclose
 		arena_free(scratch);
 		RC_TRY(status);
 	}
+	open_run_find(sum.dataset, arena, &open);
 	size_t count = json_array_size(sum.partitions);
 	json_t *json = json_new_object(arena);
 	json_put_text(arena, json, "dataset", spec->dataset);
 	json_put_text(arena, json, "tree", sum.dataset->tree);
 	json_put_int(arena, json, "rows", (int64_t)sum.rows);
 	json_put_int(arena, json, "bytes", (int64_t)sum.bytes);
+	json_put_int(arena, json, "not_as_recorded", (int64_t)sum.strange);
+	json_put_text(arena, json, "open_run", open.run);
 	json_put(arena, json, "partitions", sum.partitions);
 	const char *text = count == 0 ? arena_printf(arena, "%s  nothing loaded yet (%s)\n", spec->dataset, sum.dataset->tree)
-	    : arena_printf(arena, "%s  %zu partition%s   %s rows   %s\n%s", spec->dataset, count, count == 1 ? "" : "s",
-	                   text_count(arena, sum.rows), text_bytes(arena, sum.bytes), sum.text.at);
+	    : arena_printf(arena, "%s  %zu partition%s   %s rows   %s%s\n%s", spec->dataset, count, count == 1 ? "" : "s",
+	                   text_count(arena, sum.rows), text_bytes(arena, sum.bytes), as_recorded(&sum), sum.text.at);
+	if (open.run)
+		text = arena_printf(arena, "%s  %s\n", text, open_run_told(arena, &open));
 	*out = result_new(arena, json, text);
 	return RECLOSER_OK;
 }

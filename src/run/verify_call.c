@@ -25,6 +25,7 @@ struct verifying {
 	struct text text;
 	json_t *prunes; /* what may be missing; NULL: quick */
 	uint64_t rows, bytes, faults, archived;
+	uint64_t strange; /* live files that are not what the record says */
 };
 
 /* From the page cache a read proves what was written, not what the disk kept. */
@@ -53,11 +54,15 @@ static struct batch_column *record_columns(struct arena *arena, const struct spe
 	return *count ? columns : NULL;
 }
 
-/* `rows` are those that were read: an adopted or rebuilt record may not know. */
+/* What lies there: of the record, and of the file where it is another one or the record does not know. */
+struct extent {
+	uint64_t rows, bytes;
+};
+
 static recloser_status read_back(struct verifying *v, struct arena *arena, const struct record *record, const char *file, struct strings *faults,
-                                 uint64_t *rows, recloser_error *error)
+                                 struct extent *extent, recloser_error *error)
 {
-	char sha256[SHA256_HEX];
+	char sha256[SHA256_HEX] = "";
 	uint64_t bytes = record->bytes;
 	recloser_error problem = {0};
 	if (v->options->cold)
@@ -78,31 +83,37 @@ static recloser_status read_back(struct verifying *v, struct arena *arena, const
 	RC_TRY(part_verify(arena, &check, &verdict, error));
 	for (size_t i = 0; i < verdict.faults.count; i++)
 		strings_add(arena, faults, verdict.faults.at[i]);
-	if (check.rows < 0)
-		*rows = verdict.content.rows;
+	bool other = *sha256 && strcmp(sha256, record->sha256) != 0;
+	if (other)
+		extent->bytes = bytes;
+	if (other || check.rows < 0)
+		extent->rows = verdict.content.rows;
 	return RECLOSER_OK;
 }
 
-static void note(struct verifying *v, const struct record *record, const char *partition, uint64_t rows, const struct strings *faults)
+static void note(struct verifying *v, const struct record *record, const char *partition, const struct extent *extent, const struct strings *faults)
 {
 	json_t *json = json_new_object(v->arena);
 	json_put_text(v->arena, json, "partition", partition);
 	json_put_text(v->arena, json, "outcome", faults->count ? "fault" : "sound");
 	json_put_int(v->arena, json, "seq", record ? record->seq : 0);
-	json_put_int(v->arena, json, "rows", (int64_t)rows);
-	json_put_int(v->arena, json, "bytes", record ? (int64_t)record->bytes : 0);
+	json_put_int(v->arena, json, "rows", (int64_t)extent->rows);
+	json_put_int(v->arena, json, "bytes", (int64_t)extent->bytes);
 	json_put_text(v->arena, json, "sha256", record ? record->sha256 : NULL);
 	json_put(v->arena, json, "faults", result_strings(v->arena, faults->at, faults->count));
 	json_add(v->arena, v->partitions, json);
 	for (size_t i = 0; i < faults->count; i++)
 		text_addf(&v->text, "  %s   %s\n", *partition ? partition : "(one file)", faults->at[i]);
 	v->faults += faults->count;
+	v->rows += extent->rows;
+	v->bytes += extent->bytes;
 }
 
 struct look {
 	struct record *record;
 	enum live_state live;
-	uint64_t rows, archived;
+	struct extent extent;
+	uint64_t archived;
 	struct strings faults;
 };
 
@@ -176,7 +187,8 @@ static recloser_status look_at(struct verifying *v, struct arena *all, const str
 		strings_add(all, &look->faults, "it has records, but none of a version that went live");
 		return RECLOSER_OK;
 	}
-	look->rows = record->rows;
+	if (look->live != LIVE_MISSING)
+		look->extent = (struct extent){record->rows, record->bytes};
 	if (look->live == LIVE_MISSING)
 		strings_add(all, &look->faults,
 		            arena_printf(all, "the live file is missing; `recloser restore` can bring seq %" PRId64 " back", record->seq));
@@ -186,7 +198,7 @@ static recloser_status look_at(struct verifying *v, struct arena *all, const str
 	if (v->engine && look->live != LIVE_MISSING) {
 		const char *file;
 		RC_TRY(live_file(v->dataset, all, partition, &file, error));
-		RC_TRY(read_back(v, all, record, file, &look->faults, &look->rows, error));
+		RC_TRY(read_back(v, all, record, file, &look->faults, &look->extent, error));
 	}
 	return v->prunes ? verify_archive(v, all, partition, look, error) : RECLOSER_OK;
 }
@@ -232,10 +244,9 @@ static recloser_status verify_one(struct verifying *v, struct arena *all, const 
 		if (again)
 			RC_TRY(is_overtaken(v, all, partition, &look, &again, error));
 	}
-	v->rows += look.rows;
 	v->archived += look.archived;
-	v->bytes += look.record ? look.record->bytes : 0;
-	note(v, look.record, partition, look.rows, &look.faults);
+	v->strange += look.live == LIVE_FOREIGN;
+	note(v, look.record, partition, &look.extent, &look.faults);
 	return RECLOSER_OK;
 }
 
@@ -244,18 +255,18 @@ static recloser_status verify_one(struct verifying *v, struct arena *all, const 
 static recloser_status verify_pinned(struct verifying *v, const struct moment_version *version, recloser_error *error)
 {
 	const struct record *record = version->record;
-	uint64_t rows = record->rows;
+	struct extent extent = {0};
 	struct strings faults = {0};
 	const char *file;
+	if (!version->lost)
+		extent = (struct extent){record->rows, record->bytes};
 	if (version->lost)
 		strings_add(v->arena, &faults, arena_printf(v->arena, "seq %" PRId64 " is not to be had: %s", record->seq, version->lost));
 	else if (v->engine) {
 		RC_TRY(version_file(v->dataset, v->arena, version->kept.record, &file, error));
-		RC_TRY(read_back(v, v->arena, record, file, &faults, &rows, error));
+		RC_TRY(read_back(v, v->arena, record, file, &faults, &extent, error));
 	}
-	v->rows += rows;
-	v->bytes += record->bytes;
-	note(v, record, record->partition, rows, &faults);
+	note(v, record, record->partition, &extent, &faults);
 	return RECLOSER_OK;
 }
 
@@ -305,14 +316,14 @@ static recloser_status verify_unrecorded(struct verifying *v, const struct ledge
 	for (size_t i = 0; i < found.adoptable.count; i++) {
 		struct strings faults = {0};
 		strings_add(v->arena, &faults, "part.parquet has no record: readers see rows that no load tells of; a load of the partition adopts it");
-		note(v, NULL, found.adoptable.at[i], 0, &faults);
+		note(v, NULL, found.adoptable.at[i], &(struct extent){0}, &faults);
 	}
 	for (size_t i = 0; i < found.foreign.count; i++) {
 		struct strings faults = {0};
 		if (!text_ends(found.foreign.at[i], ".parquet"))
 			continue;
 		strings_add(v->arena, &faults, "is not a file of this dataset, but readers of the tree read it: move it away");
-		note(v, NULL, found.foreign.at[i], 0, &faults);
+		note(v, NULL, found.foreign.at[i], &(struct extent){0}, &faults);
 	}
 	return RECLOSER_OK;
 }
@@ -322,6 +333,7 @@ static recloser_status verify(struct arena *arena, const void *given, recloser_r
 	struct verifying v = {.arena = arena, .options = given, .text = text_on(arena)};
 	double started = clock_monotonic();
 	struct ledger_heads partitions;
+	struct open_run open;
 	RC_TRY(call_open(arena, v.options->common.spec_path, &v.spec, &v.dataset, error));
 	RC_TRY(call_partitions(arena, v.dataset, v.options->partitions, v.options->partition_count, &partitions, error));
 	if (!v.options->quick) {
@@ -340,9 +352,13 @@ static recloser_status verify(struct arena *arena, const void *given, recloser_r
 		text_addf(&v.text, "  %" PRIu64 " rows, %" PRId64 " expected\n", v.rows, v.options->expect_rows);
 		v.faults++;
 	}
+	open_run_find(v.dataset, arena, &open);
+	if (open.run)
+		text_addf(&v.text, "  %s%s\n", open_run_told(arena, &open), v.options->tag ? "" : "; what it has made live is verified as its versions");
 	const char *archived = v.archived ? arena_printf(arena, "%s version%s in the archive%s, ", text_count(arena, v.archived),
 	                                                 v.archived == 1 ? "" : "s", v.options->archive ? ", read" : "") : "";
-	text_addf(&v.text, "%s row%s, %s, %s%s   %.1f s\n", text_count(arena, v.rows), v.rows == 1 ? "" : "s", text_bytes(arena, v.bytes), archived,
+	text_addf(&v.text, "%s row%s, %s%s, %s%s   %.1f s\n", text_count(arena, v.rows), v.rows == 1 ? "" : "s", text_bytes(arena, v.bytes),
+	          v.options->quick && v.strange ? " by the records" : "", archived,
 	          v.faults ? arena_printf(arena, "%" PRIu64 " fault%s", v.faults, v.faults == 1 ? "" : "s")
 	                   : v.options->quick ? "sizes, times and inodes as recorded" : "all as recorded", clock_monotonic() - started);
 	json_t *json = json_new_object(arena);
@@ -353,6 +369,7 @@ static recloser_status verify(struct arena *arena, const void *given, recloser_r
 	json_put_int(arena, json, "rows", (int64_t)v.rows);
 	json_put_int(arena, json, "bytes", (int64_t)v.bytes);
 	json_put_int(arena, json, "faults", (int64_t)v.faults);
+	json_put_text(arena, json, "open_run", open.run);
 	if (!v.options->quick && !v.options->tag)
 		json_put_int(arena, json, "archived", (int64_t)v.archived);
 	if (v.options->expect_rows >= 0)

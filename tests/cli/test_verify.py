@@ -44,6 +44,23 @@ class Verify(Loading):
         self.assertEqual(sorted(found), [OKLAHOMA, TX])
         self.assertIn("the footer says state=OK, the path TX", found[TX])
 
+    def test_totals_are_of_what_lies_there(self):
+        """Of another program's file the rows that were read; by the records only where that is said."""
+        duckdb = self.need("duckdb")
+        self.live(TX).unlink()
+        duckdb.connect().execute(f"COPY (SELECT 'x' AS queue_id FROM range(70)) TO '{self.live(TX)}' (FORMAT parquet)")
+        report = self.recloser_json("verify", self.spec_path, "--expect-rows", "71", code=FAULT)
+        self.assertEqual({p["partition"]: p["rows"] for p in report["partitions"]}, {OKLAHOMA: 1, TX: 70})
+        self.assertEqual((report["rows"], report["bytes"]), (71, self.live(TX).stat().st_size + self.live(OKLAHOMA).stat().st_size))
+        self.assertNotIn("71 expected", self.recloser("verify", self.spec_path, "--expect-rows", "71", code=FAULT).out)
+        self.assertIn(" by the records, ", self.recloser("verify", self.spec_path, "--quick", code=FAULT).out)
+        status = self.recloser("status", self.spec_path).out
+        self.assertRegex(status, "3 rows   [0-9.]+ kB   by the records: 1 live file is not what its record says")
+        self.assertEqual(self.recloser_json("status", self.spec_path)["not_as_recorded"], 1)
+        self.live(TX).unlink()
+        self.assertEqual(self.recloser_json("verify", self.spec_path, code=FAULT)["rows"], 1)
+        self.assertIn("by the records", self.recloser("status", self.spec_path).out)
+
     def test_part_without_record(self):
         shutil.copytree(self.tree_path / "state=TX", self.tree_path / "state=ZZ")
         self.assertEqual(list(self.faults()), ["state=ZZ/month=2026-07"])

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """verify in a bucket: the archive as on disk, replaces beside it, and what it fetches."""
+import os
 import pathlib
+import signal
+import subprocess
 
 from lake import Lake, main
-from proxy import PASS
+from proxy import DROP_BEFORE, PASS
 from servers import s3_environment
-from support import FAULT
+from support import FAULT, PROGRAM
 
 TX = "state=TX/month=2026-07"
 
@@ -76,6 +79,49 @@ class Verify(Lake):
             if not hit:
                 self.assertGreater(number, 3)
                 return
+
+    def cut_short(self, version, record):
+        """Killed between the PUT of the live object and that of its record. What other runs announced is as it was."""
+        environment = {k: v for k, v in {**os.environ, **self.environment}.items() if v is not None}
+
+        def act(request):
+            if not (request.method == "PUT" and request.target.endswith(record)):
+                return PASS
+            process.send_signal(signal.SIGKILL)
+            return DROP_BEFORE
+
+        self.proxy.reset(act)
+        process = subprocess.Popen([str(PROGRAM), "load", str(self.spec_path), str(self.delivery(version))], cwd=self.dir, env=environment,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process.wait(60)
+        self.proxy.reset()
+        (run,) = self.plans()
+        return run
+
+    def test_a_run_that_was_cut_short(self):
+        """Readers tell of it, take what it put for its version, and record nothing; a tag records first."""
+        self.load(1)
+        run = self.cut_short(2, "/00000002.json")
+        before = self.objects()
+        told = f"run {run} was decided and is not finished"
+        status = self.call_json("status", self.spec_path)
+        self.assertEqual([(p["seq"], p["live"], p["finished"]) for p in status["partitions"]], [(2, "sound", False)])
+        self.assertEqual(status["open_run"], run)
+        self.assertIn(told, self.call("verify", self.spec_path).out)
+        history = self.call("history", self.spec_path).out
+        self.assertIn("live, not finished", history)
+        self.assertNotIn("lost", history)
+        self.assertIn("live, seq 2 of a run that is not finished", self.call("diff", self.spec_path).out)
+        self.assertNotIn("did not write", self.call("doctor", self.spec_path).out)
+        self.assertEqual(self.objects(), before, "a reader wrote")
+        self.call("tag", self.spec_path, "now")
+        self.assertEqual(self.call_json("tag", self.spec_path, "--list")["tags"][0]["versions"][0]["seq"], 2)
+        self.assert_whole()
+
+    def test_a_first_run_that_was_cut_short(self):
+        run = self.cut_short(1, "/00000001.json")
+        self.assertNotIn("did not write", self.call("doctor", self.spec_path).out)
+        self.assertIn(f"run {run} was decided and is not finished", self.call("verify", self.spec_path).out)
 
     def test_fetches_are_not_heaped_up(self):
         """No more than one partition is kept locally at a time."""
