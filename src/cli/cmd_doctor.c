@@ -41,7 +41,7 @@ const struct command command_doctor = {
 		"Look at a dataset as one who would take it over: are the files too small or too large, is anything left over or "
 		"foreign, "
 		"what does the file system promise, are months missing in the series, did columns or spelled values drift from one "
-		"publication to the next, do keys last. Nothing is changed. The exit code is 1 when something is wrong with what is "
+		"publication to the next, do keys last, are keys in more than one partition. Nothing is changed. The exit code is 1 when something is wrong with what is "
 		"stored; "
 		"advice alone is 0.",
 	.examples = "  recloser doctor queue.yaml\n"

@@ -48,7 +48,8 @@ const struct command command_tag = {
 	.summary = "pin the current versions under a name, so that a figure can be made again",
 	.about = "Write down which version of every partition is live, under a name. recloser as-of and recloser verify --tag "
 			 "take the name; "
-			 "recloser prune keeps what a tag pins. A tag does not move: to use a name again, delete it first.",
+			 "recloser prune keeps what a tag pins. A tag does not move: to use a name again, delete it first.\n"
+			 "A run that was decided and cut short is finished first.",
 	.examples = "  recloser tag queue.yaml q2-filing\n"
 				"  recloser tag queue.yaml board-2025 --at 2025-12-31\n"
 				"  recloser as-of queue.yaml q2-filing --copy q2\n",

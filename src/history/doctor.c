@@ -46,7 +46,15 @@ static recloser_status guarantees(struct doctor *doctor, recloser_error *error)
 {
 	struct history *h = doctor->h;
 	json_t *can;
-	RC_TRY(dataset_guarantees(h->dataset, h->arena, &can, error));
+	recloser_error problem = {0};
+	recloser_status status = dataset_guarantees(h->dataset, h->arena, &can, &problem);
+	if (status == RECLOSER_IO && !h->dataset->bucket) { /* it is tried by writing: not on a read-only mount */
+		doctor_say(doctor, "store", FINDING_FACT, NULL, "what the file system promises can't be tried here: %s", problem.what);
+		return RECLOSER_OK;
+	}
+	if (status != RECLOSER_OK && error)
+		*error = problem;
+	RC_TRY(status);
 	if (!can)
 		return RECLOSER_OK;
 	json_put(h->arena, h->json, "store", can);
@@ -70,7 +78,8 @@ static recloser_status examine(struct doctor *doctor, recloser_error *error)
 	RC_TRY(doctor_grain(doctor, error));
 	RC_TRY(doctor_order(doctor, error));
 	RC_TRY(guarantees(doctor, error));
-	return doctor_series(doctor, error);
+	RC_TRY(doctor_series(doctor, error));
+	return doctor_twice(doctor, error); /* last: in a bucket it lets go of what was fetched */
 }
 
 recloser_status doctor(struct history *h, bool quick, recloser_error *error)

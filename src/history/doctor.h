@@ -46,6 +46,8 @@ recloser_status doctor_order(struct doctor *doctor,
 recloser_status doctor_series(struct doctor *doctor,
 							  recloser_error *error) RC_CHECKED; /* doctor_series.c: gaps, columns, values, keys */
 
+recloser_status doctor_twice(struct doctor *doctor, recloser_error *error) RC_CHECKED; /* doctor_twice.c: a key in two partitions */
+
 /* Two publications that follow each other. */
 struct pair {
 	const char *older, *newer; /* labels */

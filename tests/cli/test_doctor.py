@@ -133,4 +133,60 @@ class Doctor(Publishing):
         self.assertFalse((self.dir / "lake").exists())
 
 
+class Twice(Publishing):
+    """A code was respelled in the spec: the rows are in a partition of its new spelling, and in that of the old one still."""
+
+    SPEC = """
+dataset: queue
+root: lake
+source: {files: "*.csv", columns: {state: {from: State, map: {Ohio: OH}}}}
+key: {identity: [queue_id]}
+partition: [state]
+"""
+
+    def load_both(self, spec, columns=("queue_id", "State"), rows=None):
+        rows = rows or [(f"Q{i}", "Michigan" if i < 5 else "WI") for i in range(9)]
+        self.spec(spec)
+        self.publish(rows, "2026-03-01T00:00:00Z", columns=columns)
+        self.assertEqual(self.keys(), [])
+        self.spec(spec.replace("Ohio: OH", "Michigan: MI"))
+        self.publish(rows, "2026-03-02T00:00:00Z", columns=columns)
+
+    def keys(self, *words):
+        told = self.recloser_json("doctor", "spec.yaml", *words)
+        return [f for f in told["findings"] if f["area"] == "keys"]
+
+    def test_a_key_in_two_partitions(self):
+        self.load_both(self.SPEC)
+        (found,) = self.keys()
+        self.assertRegex(found["what"], "^5 keys are live in more than one partition: "
+                                        "([0-9a-f]{24} in state=MI and state=Michigan(; )?){3}$")
+        self.assertIn("absent partitions", found["hint"])
+        self.assertEqual(found["finding"], "advice")
+        self.assertEqual(self.keys("--quick"), [])
+        os.unlink(self.live("state=Michigan"))
+        told = self.recloser_json("doctor", "spec.yaml", code=FAULT)
+        self.assertEqual([f for f in told["findings"] if f["area"] == "keys"], [], "a file that is not there has no keys")
+
+    def test_the_steps_of_a_series_share_keys(self):
+        spec = self.SPEC.replace("partition: [state]", "partition: [state, month]\nseries: month")
+        months = [(f"Q{i}", "Michigan" if i < 5 else "WI", month) for i in range(9) for month in ("2026-01", "2026-02")]
+        self.load_both(spec, ("queue_id", "State", "month"), months)
+        found = self.keys()
+        self.assertEqual([f["what"].partition(":")[0] for f in found],
+                         ["5 keys are live in more than one partition of 2026-01", "5 keys are live in more than one partition of 2026-02"])
+        self.assertIn("state=MI/month=2026-01 and state=Michigan/month=2026-01", found[0]["what"])
+
+    def test_a_key_that_tells_the_partitions_apart(self):
+        self.load_both(self.SPEC.replace("[queue_id]", "[queue_id, state]"))
+        self.assertEqual(self.keys(), [])
+
+    def test_no_more_memory_than_is_given(self):
+        rows = [(f"Q{i:06}", "Michigan" if i % 2 else "WI") for i in range(60000)]
+        self.load_both(self.SPEC, rows=rows)
+        told = self.recloser_json("doctor", "spec.yaml", "--memory", "64MB")
+        (found,) = [f for f in told["findings"] if f["area"] == "keys"]
+        self.assertIn("30,000 keys are live in more than one partition", found["what"])
+
+
 main()

@@ -80,6 +80,15 @@ class Verify(Lake):
                 self.assertGreater(number, 3)
                 return
 
+    def test_doctor_finds_a_key_in_two_partitions(self):
+        self.load(1)
+        text = self.delivery(1).read_text().replace(",TX,", ",OK,")
+        self.call("load", self.spec_path, self.write("moved.csv", text))
+        told = self.call_json("doctor", self.spec_path)
+        (found,) = [f["what"] for f in told["findings"] if f["area"] == "keys"]
+        self.assertIn("3 keys are live in more than one partition", found)
+        self.assertIn("in state=OK/month=2026-07 and state=TX/month=2026-07", found)
+
     def cut_short(self, version, record):
         """Killed between the PUT of the live object and that of its record. What other runs announced is as it was."""
         environment = {k: v for k, v in {**os.environ, **self.environment}.items() if v is not None}
