@@ -22,7 +22,7 @@ static int run(const struct command *self, int argc, char **argv)
 		{"only", 0, OPTION_TEXTS, &only, "PARTITION",
 		 "load this partition, or those below it, and leave the others alone; may be repeated"},
 		{"dry-run", 0, OPTION_FLAG, &load.dry_run, NULL,
-		 "read, check, stage and verify, say what would change, and change nothing"},
+		 "read, check, stage and verify, say what would change, and change nothing; needs no right to write there"},
 		{"backfill", 0, OPTION_RANGE, &backfill, "A..B",
 		 "also replace partitions outside the freshness window: all of them, or those from A to B, both included; either "
 		 "end "

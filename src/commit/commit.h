@@ -174,6 +174,10 @@ struct staging;
  * RECLOSER_IO (exit 6) before anything changes when staging, archive, ledger and target do not lie on one file system. */
 recloser_status staging_begin(struct dataset *dataset, struct arena *arena, const char *run, struct staging **out,
 							  recloser_error *error) RC_CHECKED;
+/* For a run that is not going to commit: where this user may not write into the dataset, everything is staged in a scratch
+ * directory in `temp` (NULL: $TMPDIR, else /tmp), and nothing but that is written. Else the same as staging_begin. */
+recloser_status staging_try(struct dataset *dataset, struct arena *arena, const char *run, const char *temp, struct staging **out,
+							recloser_error *error) RC_CHECKED;
 /* The path the engine writes the partition's file to; its directory is made. Call staging_hold when it is complete (or
  * before the first byte, with the file created) so that a write-back error can't be lost. */
 recloser_status staging_file(struct staging *staging, const char *partition, const char **path,

@@ -162,6 +162,7 @@ struct staging {
 	struct fs_file **held; /* one a partition, as long as there are descriptors and the session has no syncfs */
 	size_t held_count;
 	bool decided, gone;
+	bool aside; /* in a scratch directory elsewhere, never to be committed */
 };
 /* Run id and directory only: no check, no probe. `recover` uses it for a scratch directory. */
 recloser_status staging_make(struct dataset *dataset, struct arena *arena, const char *run, struct staging *staging,

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "store/scratch.h"
 
 enum { MOST_HELD = 256, PART_MODE = 0444, TRIES = 100 };
 
@@ -130,6 +131,21 @@ recloser_status staging_begin(struct dataset *dataset, struct arena *arena, cons
 	return RECLOSER_OK;
 }
 
+/* A dry run and a comparison with a file that is not loaded: on a read-only mount, or in somebody else's dataset. */
+recloser_status staging_try(struct dataset *dataset, struct arena *arena, const char *run, const char *temp, struct staging **out,
+							recloser_error *error)
+{
+	recloser_error refused = {0};
+	const char *directory;
+	if (dataset->bucket || check_places(dataset, arena, "", &refused) == RECLOSER_OK || strcmp(refused.code, "store.not_writable") != 0)
+		return staging_begin(dataset, arena, run, out, error);
+	RC_TRY(scratch_make(arena, temp, &directory, error));
+	struct staging *staging = arena_alloc(arena, sizeof *staging);
+	*staging = (struct staging){.session = {.dataset = dataset, .arena = arena}, .run = run, .directory = directory, .aside = true};
+	*out = staging;
+	return RECLOSER_OK;
+}
+
 const char *staging_directory(const struct staging *staging)
 {
 	return staging->directory;
@@ -141,6 +157,10 @@ recloser_status staging_file(struct staging *staging, const char *partition, con
 		return object_staging_file(staging, partition, path, error);
 	struct session *session = &staging->session;
 	struct dataset *dataset = session->dataset;
+	if (staging->aside) {
+		*path = path_in(session->arena, staging->directory, partition, "part");
+		return make_directory(dataset, session->arena, path_parent(session->arena, *path), error);
+	}
 	RC_TRY(path_lengths(dataset, session->arena, staging->run, partition, session->can.name_max, error));
 	RC_TRY(check_places(dataset, session->arena, partition, error));
 	RC_TRY(make_directory(dataset, session->arena, path_in(session->arena, staging->directory, partition, ""), error));
@@ -168,7 +188,7 @@ static recloser_status keep_open(struct staging *staging, const char *partition,
 
 recloser_status staging_hold(struct staging *staging, const char *partition, recloser_error *error)
 {
-	if (staging->session.dataset->bucket)
+	if (staging->session.dataset->bucket || staging->aside)
 		return RECLOSER_OK; /* what is local goes with the command */
 	struct fs *fs = staging->session.dataset->fs;
 	const char *path = path_staged(staging->session.dataset, staging->session.arena, staging->run, partition, "version");
@@ -221,7 +241,7 @@ void staging_abandon(struct staging *staging)
 		return;
 	}
 	struct dataset *dataset = staging->session.dataset;
-	if (staging->decided || staging->gone)
+	if (staging->decided || staging->gone || staging->aside) /* a scratch directory goes with the arena */
 		return;
 	remove_tree(dataset->fs, staging->session.arena, staging->directory, "alive");
 	staging->gone = true;

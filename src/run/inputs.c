@@ -115,6 +115,13 @@ static recloser_status open_lookup(struct run *run, recloser_error *error)
 	return RECLOSER_OK;
 }
 
+recloser_status run_begin_staging(struct run *run, recloser_error *error)
+{
+	if (run->options->dry_run)
+		return staging_try(run->dataset, run->arena, run->id, run->spec->temp_directory, &run->staging, error);
+	return staging_begin(run->dataset, run->arena, run->id, &run->staging, error);
+}
+
 recloser_status run_inputs(struct run *run, recloser_error *error)
 {
 	RC_TRY(open_lookup(run, error));
@@ -126,7 +133,7 @@ recloser_status run_inputs(struct run *run, recloser_error *error)
 		RC_TRY(recognise(run, files.at[i], &source, error));
 		/* Standard input is read once: it is kept beside the staged files, so the run's staging begins here. */
 		if (strcmp(files.at[i], "-") == 0 && !run->staging)
-			RC_TRY(staging_begin(run->dataset, run->arena, run->id, &run->staging, error));
+			RC_TRY(run_begin_staging(run, error));
 		RC_TRY(input_open(run->arena, files.at[i], run->staging ? staging_directory(run->staging) : NULL, &run->inputs[i], error));
 		run->inputs[i].source = source;
 		run->input_count++;

@@ -26,12 +26,24 @@ static const char *outcome_of(const struct run *run)
 	return conflict ? "conflict" : held ? "held" : changed ? "loaded" : "unchanged";
 }
 
+/* A dry run finishes nothing: it compares with what is live, and so with what an unfinished run has made live. */
+static recloser_status tell_open_run(struct run *run)
+{
+	struct open_run open;
+	open_run_find(run->dataset, run->arena, &open);
+	if (open.run)
+		strings_add(run->arena, &run->warnings, open_run_told(run->arena, &open));
+	return RECLOSER_OK;
+}
+
 static recloser_status open_dataset(struct run *run, recloser_error *error)
 {
 	struct recovery recovery = {0};
 	RC_TRY(spec_read(run->arena, run->options->common.spec_path, &run->spec, error));
 	RC_TRY(call_dataset(run->arena, run->spec, &run->dataset, error));
 	run->level = dataset_level(run->dataset, run->arena);
+	if (run->options->dry_run && !run->dataset->bucket)
+		return tell_open_run(run);
 	RC_TRY(recover(run->dataset, run->arena, false, &recovery, error));
 	if (recovery.finished)
 		strings_add(run->arena, &run->warnings, "an earlier run was cut short after its decision; it is finished now");

@@ -143,7 +143,7 @@ recloser_status run_read(struct run *run, recloser_error *error)
 {
 	RC_TRY(check_settings(run, error));
 	if (!run->staging)
-		RC_TRY(staging_begin(run->dataset, run->arena, run->id, &run->staging, error));
+		RC_TRY(run_begin_staging(run, error));
 	RC_TRY(start_engine(run, error));
 	RC_TRY(layout_check_words(run->arena, run->engine, run->spec, error));
 	struct opened opened = {0};

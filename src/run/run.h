@@ -82,6 +82,7 @@ struct run {
 };
 
 /* inputs.c */
+recloser_status run_begin_staging(struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_inputs(struct run *run, recloser_error *error) RC_CHECKED;
 /* remember.c: the run that did the same before, if it is still live everywhere. */
 recloser_status run_recall(struct run *run, recloser_error *error) RC_CHECKED;

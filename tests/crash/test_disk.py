@@ -169,8 +169,22 @@ class Elsewhere(Lake):
         self.refused_and_old(self.before, done)
         self.assertIn("ead-only", done.err)
         self.recloser("verify", "spec.yaml")
+        self.reads_without_writing(lambda *args: recloser(*args, cwd=self.dir))
         self.unmount(lake)
         self.assert_next_load(self.before)
+
+    def reads_without_writing(self, call):
+        """What changes nothing needs no right to write: it works in a scratch directory."""
+        before = self.tree("lake")
+        ahead = call("load", "spec.yaml", "other.csv", "--dry-run", "--json")
+        self.assertEqual((ahead.code, ahead.json["outcome"]), (OK, "dry_run"), ahead)
+        self.assertEqual({p["outcome"] for p in ahead.json["partitions"]}, {"replaced"})
+        partition = ahead.json["partitions"][0]["partition"]
+        difference = call("diff", "spec.yaml", partition, "--file", "other.csv", "--json")
+        self.assertEqual(difference.code, OK, difference)
+        self.assertGreater(difference.json["changed"] + difference.json["added"] + difference.json["removed"], 0)
+        self.assertIn(call("doctor", "spec.yaml").code, (OK,))
+        self.assertEqual(self.tree("lake"), before)
 
     def as_another(self, *args):
         """The program as a user who owns nothing here; a writer who is not root, or root's own kind of nobody."""
@@ -188,6 +202,7 @@ class Elsewhere(Lake):
         self.assertIn("ermission denied", done.err)
         self.assertIn("lake", done.err)
         self.assertEqual(self.as_another("verify", "spec.yaml").code, OK, "readers need no right to write")
+        self.reads_without_writing(self.as_another)
         self.assert_next_load(self.before)
 
     def test_partition_of_another_user(self):
