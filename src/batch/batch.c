@@ -29,9 +29,11 @@ const char *batch_order_sql(struct arena *arena, const struct batch *batch)
 		const char *name = identity->column ? sql_name(arena, identity->column) : arena_printf(arena, "_rc_i%zu", i);
 		text_addf(&out, "%s%s", out.length ? ", " : "", name);
 	}
-	/* Rows of one identity have one key, and of those one is left: the identity alone is a total order. Where all of it is
-	 * partition columns, a part is one row. */
-	return out.length ? out.at : sql_name(arena, spec->key_column);
+	/* Rows of one identity have one key, and of those one is left. So the identity is a total order where different values are
+	 * never equal in an order: of numbers, 0.0 and -0.0 are. Where all of it is partition columns, a part is one row. */
+	if (out.length == 0 || !batch_key_sql(arena, batch, NULL, NULL))
+		text_addf(&out, "%s%s", out.length ? ", " : "", sql_name(arena, spec->key_column));
+	return out.at;
 }
 
 /* ---- uniting the sources' columns ---- */
@@ -105,7 +107,7 @@ static void define(struct text *sql, const struct batch *batch, const struct bat
 	text_addf(sql, ", %s %s", sql_name(batch->arena, column->name), column->type);
 	if (column->key && batch->key_sql)
 		text_addf(sql, " GENERATED ALWAYS AS (%s) VIRTUAL", batch->key_sql);
-	else if (strcmp(column->name, CARRIED_COLUMN) == 0)
+	else if (column->mark)
 		text_add(sql, " DEFAULT FALSE");
 }
 
@@ -145,7 +147,7 @@ static const char *stored_value(struct arena *arena, const struct batch_column *
 	for (size_t i = 0; i < described->row_count; i++)
 		if (strcmp(rows_at(described, i, 0), column->name) == 0)
 			return strcmp(rows_at(described, i, 1), column->type) == 0 ? name : arena_printf(arena, "CAST(%s AS %s)", name, column->type);
-	return strcmp(column->name, CARRIED_COLUMN) == 0 ? "FALSE" : arena_printf(arena, "CAST(NULL AS %s)", column->type);
+	return column->mark ? "FALSE" : arena_printf(arena, "CAST(NULL AS %s)", column->type);
 }
 
 /* Two numbers stand for a row while its values are at hand: `_rc_group`, equal where partition and key are, by which keys that
@@ -227,7 +229,7 @@ recloser_status batch_read(struct arena *arena, struct layout_context *context, 
 		if (text_starts(rows_at(&described[0], k, 0), "_rc_i") || strcmp(rows_at(&described[0], k, 0), "_rc_lookup") == 0)
 			strings_add(arena, &helpers, arena_printf(arena, "%s %s", rows_at(&described[0], k, 0), rows_at(&described[0], k, 1)));
 	if (context->spec->disappeared.policy == POLICY_CARRY)
-		batch->columns[batch->column_count++] = (struct batch_column){.name = CARRIED_COLUMN, .type = "BOOLEAN"};
+		batch->columns[batch->column_count++] = (struct batch_column){.name = CARRIED_COLUMN, .type = "BOOLEAN", .mark = true};
 	geometry_last(batch);
 	RC_TRY(create_table(batch, &helpers, error));
 	struct content_schema schema = batch_content_schema(batch, NULL);

@@ -8,12 +8,10 @@
 #include "batch/layout.h"
 #include "engine/content.h"
 
-/* Added to the dataset by `disappeared: carry`: true in rows that the source no longer had. */
-#define CARRIED_COLUMN "carried"
-
 struct batch_column {
 	const char *name, *type; /* type: the engine's */
 	bool partition, key, geometry;
+	bool mark;               /* CARRIED_COLUMN, added by `disappeared: carry`; not a column of the source that is called so */
 };
 
 /* One partition of the batch. */

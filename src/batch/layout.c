@@ -259,6 +259,8 @@ static bool name_taken(const struct layout *layout, const struct spec *spec, con
 	if (layout->geometry != GEOMETRY_NONE
 	    && (text_equal_nocase(name, spec->geometry.column) || text_equal_nocase(name, "bbox")))
 		return true;
+	if (spec->disappeared.policy == POLICY_CARRY && text_equal_nocase(name, CARRIED_COLUMN))
+		return true;
 	for (size_t i = 0; i < layout->count; i++)
 		if (text_equal_nocase(layout->fields[i].name, name))
 			return true;

@@ -15,6 +15,10 @@
  * bytes of a file (docs/format.md). */
 enum { WORDS_ROWS = ROW_GROUP_ROWS, WORDS_MOST = 4096, WORDS_BYTES = 65536 };
 
+/* Rows that come in their order are written as they come where they are one row group whatever vectors they come in. Of more, the
+ * ends of groups would follow how the rows lie in the table: by their number, the memory, the threads and what else was loaded. */
+enum { ONE_GROUP = ROW_GROUP_ROWS - 2 * 2048 };
+
 /* zstd's level. Pages of so few rows come out no larger with the least of it, and a fifth of the writing is saved. */
 enum { FEW_ROWS = 10000, LEVEL_FEW = 1, LEVEL = 3 };
 
@@ -267,7 +271,7 @@ recloser_status part_write(const struct part_format *format, struct engine *engi
 	RC_TRY(find_words(&copy, error));
 	RC_TRY(footer_entries(&copy, &entries, error));
 	part->file = file;
-	const char *order = rows->sorted ? "" : arena_printf(arena, " ORDER BY %s", order_of(&copy));
+	const char *order = rows->sorted && rows->rows <= ONE_GROUP ? "" : arena_printf(arena, " ORDER BY %s", order_of(&copy));
 	const char *sql = arena_printf(arena,
 	    "COPY (SELECT %s FROM (SELECT %s FROM %s%s)) TO %s (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL %d, "
 	    "ROW_GROUP_SIZE %d, GEOPARQUET_VERSION 'NONE', KV_METADATA {%s})",

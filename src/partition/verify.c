@@ -42,6 +42,13 @@ const char *verify_type(const struct rows *described, const char *column)
 	return NULL;
 }
 
+/* The box of each geometry, which we write where the spec wants a covering; a source may have a column `bbox` of its own. */
+static bool is_covering(const struct part_check *check, const struct rows *described, size_t column)
+{
+	return check->has_geometry && strcmp(rows_at(described, column, 0), "bbox") == 0 &&
+	       text_starts(rows_at(described, column, 1), "STRUCT(xmin ");
+}
+
 void verify_columns(struct arena *arena, const struct part_check *check, const struct rows *described, struct strings *faults)
 {
 	for (size_t i = 0; i < check->column_count; i++) {
@@ -54,7 +61,7 @@ void verify_columns(struct arena *arena, const struct part_check *check, const s
 	}
 	for (size_t i = 0; check->columns && i < described->row_count; i++) {
 		const char *name = rows_at(described, i, 0);
-		bool known = check->has_geometry && strcmp(name, "bbox") == 0;
+		bool known = is_covering(check, described, i);
 		for (size_t k = 0; k < check->column_count && !known; k++)
 			known = strcmp(name, check->columns[k].name) == 0;
 		if (!known)
@@ -94,8 +101,8 @@ struct content_schema verify_schema(struct arena *arena, const struct part_check
 	schema.columns = arena_array(arena, described->row_count + 1, sizeof *schema.columns);
 	for (size_t i = 0; i < described->row_count; i++) {
 		const char *name = rows_at(described, i, 0);
-		if (check->has_geometry && strcmp(name, "bbox") == 0)
-			continue; /* derived */
+		if (is_covering(check, described, i))
+			continue; /* made of the geometry */
 		schema.columns[schema.count++] = (struct content_column){
 			.name = name, .type = rows_at(described, i, 1), .in_fingerprint = !strings_has(&check->spec->partition, name),
 			.is_key = strcmp(name, check->spec->key_column) == 0,
@@ -239,10 +246,16 @@ static recloser_status read_order(struct reading *reading, recloser_error *error
 	if (!fields)
 		return RECLOSER_OK;
 	struct rows rows;
+	/* Where a column of the dataset is called as the engine calls a row's number, rows are taken as they come: a window without an order
+	 * is streamed, by one thread and from the file's begin. */
+	bool taken = false;
+	for (size_t i = 0; i < reading->described.row_count; i++)
+		taken |= text_equal_nocase(rows_at(&reading->described, i, 0), "file_row_number");
 	RC_TRY(engine_query(check->engine, arena, "look at the order", arena_printf(arena,
-	    "SELECT count(*) FROM (SELECT row(%s) AS this, lag(row(%s)) OVER (ORDER BY file_row_number) AS before"
-	    " FROM read_parquet(%s, hive_partitioning=false, file_row_number=true)) WHERE before >= this",
-	    fields, fields, sql_text(arena, check->file)), &rows, error));
+	    "SELECT count(*) FROM (SELECT row(%s) AS this, lag(row(%s)) OVER (%s) AS before FROM read_parquet(%s, hive_partitioning=false%s))"
+	    " WHERE before >= this",
+	    fields, fields, taken ? "" : "ORDER BY file_row_number", sql_text(arena, check->file), taken ? "" : ", file_row_number=true"), &rows,
+	    error));
 	if (rows_int(&rows, 0, 0))
 		fault(arena, &reading->verdict->faults, "%s rows are out of the order of the identity", rows_at(&rows, 0, 0));
 	return RECLOSER_OK;

@@ -15,7 +15,7 @@ static const char *carried_value(struct run *run, const struct batch_column *col
 	for (size_t p = 0; p < run->spec->partition.count; p++)
 		if (strcmp(run->spec->partition.at[p], column->name) == 0)
 			return arena_printf(arena, "CAST(%s AS %s)", sql_text(arena, part->values[p]), column->type);
-	if (strcmp(column->name, CARRIED_COLUMN) == 0)
+	if (column->mark)
 		return "TRUE";
 	return reference_has(reference, column->name) ? arena_printf(arena, "l.%s", sql_name(arena, column->name)) : NULL;
 }

@@ -22,6 +22,8 @@ static json_t *schema_json(struct run *run)
 		json_t *column = json_new_object(run->arena);
 		json_put_text(run->arena, column, "name", run->batch->columns[i].name);
 		json_put_text(run->arena, column, "type", run->batch->columns[i].type);
+		if (run->batch->columns[i].mark)
+			json_put_bool(run->arena, column, "mark", true);
 		json_add(run->arena, schema, column);
 	}
 	return schema;

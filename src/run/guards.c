@@ -214,7 +214,7 @@ static recloser_status count_twins(struct run *run, const struct run_part *part,
 		return RECLOSER_OK;
 	struct rows rows;
 	const char *live = run_reference_table(run, part->reference), *batch = run_own_rows(run, part);
-	const char *away = reference_has(part->reference, CARRIED_COLUMN) ? " WHERE NOT coalesce(" CARRIED_COLUMN ", FALSE)" : "";
+	const char *away = reference_published(part->reference);
 	RC_TRY(engine_query(run->engine, arena, "look for mutable identity fields", arena_printf(arena,
 	    "SELECT coalesce(sum(least(g, f)), 0) FROM (\n"
 	    "SELECT count(*) FILTER (WHERE _rc_is = 0) AS g, count(*) FILTER (WHERE _rc_is = 1) AS f, count(*) FILTER (WHERE _rc_is = 2) AS s\n"
@@ -360,7 +360,7 @@ static recloser_status older_revision(struct run *run, const struct run_part *pa
 	if (!revision || strings_has(&run->spec->partition, revision) || !reference_has(part->reference, revision))
 		return RECLOSER_OK;
 	const char *name = sql_name(arena, revision);
-	const char *published = reference_has(part->reference, CARRIED_COLUMN) ? " WHERE NOT coalesce(" CARRIED_COLUMN ", FALSE)" : "";
+	const char *published = reference_published(part->reference);
 	struct rows rows;
 	RC_TRY(engine_query(run->engine, arena, "compare revisions", arena_printf(arena,
 	    "SELECT CAST(a AS VARCHAR), CAST(b AS VARCHAR), a < b FROM (SELECT (SELECT max(%s) FROM %s) AS a, (SELECT max(%s) FROM %s%s) AS b)",

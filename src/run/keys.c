@@ -18,13 +18,21 @@ bool reference_has(const struct reference *reference, const char *column)
 	return false;
 }
 
+const char *reference_published(const struct reference *reference)
+{
+	for (size_t i = 0; i < json_array_size(reference->schema); i++)
+		if (json_is_true(json_object_get(json_array_get(reference->schema, i), "mark")))
+			return " WHERE NOT coalesce(" CARRIED_COLUMN ", FALSE)";
+	return "";
+}
+
 /* A row that was carried over, or has come back after it was, is not revised by that: the mark is no compared column. */
 struct strings run_compared_columns(struct run *run, const struct reference *reference)
 {
 	struct strings columns = {0};
 	for (size_t i = 0; i < run->batch->column_count; i++) {
 		const struct batch_column *column = &run->batch->columns[i];
-		if (!column->partition && !column->key && reference_has(reference, column->name) && strcmp(column->name, CARRIED_COLUMN) != 0)
+		if (!column->partition && !column->key && !column->mark && reference_has(reference, column->name))
 			strings_add(run->arena, &columns, column->name);
 	}
 	return columns;

@@ -20,7 +20,7 @@ struct reference {
 	const char **values;
 	const char *file;          /* readable by the engine */
 	struct record *record;
-	const json_t *schema;      /* its columns, [{name, type}] */
+	const json_t *schema;      /* its columns, [{name, type, mark}] */
 	bool own;                  /* the live version of the same partition; false: the partition before it in the series */
 };
 
@@ -100,6 +100,7 @@ recloser_status run_check_schema(struct run *run, struct run_part *part, reclose
 json_t *run_columns_of(struct run *run, const char *file); /* of any Parquet file; none where it is no Parquet */
 /* keys.c: keys against the reference. */
 bool reference_has(const struct reference *reference, const char *column);
+const char *reference_published(const struct reference *reference); /* SQL behind its table: rows that were carried over left out */
 struct strings run_compared_columns(struct run *run, const struct reference *reference);
 const char *run_reference_table(struct run *run, const struct reference *reference); /* SQL */
 const char *run_own_rows(struct run *run, const struct run_part *part); /* SQL: its rows in the batch, none carried over */

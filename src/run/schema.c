@@ -161,11 +161,12 @@ static recloser_status is_anothers(const struct run *run, const struct standard 
 static recloser_status check_missing(const struct run *run, const struct run_part *part, const struct standard *to, recloser_error *error)
 {
 	for (size_t i = 0; i < json_array_size(to->schema); i++) {
-		const char *name = json_get_text(json_array_get(to->schema, i), "name");
+		const json_t *column = json_array_get(to->schema, i);
+		const char *name = json_get_text(column, "name");
 		bool anothers;
 		if (batch_type(run->batch, name))
 			continue;
-		if (strcmp(name, CARRIED_COLUMN) == 0 && run->spec->disappeared.policy != POLICY_CARRY)
+		if (json_is_true(json_object_get(column, "mark")) && run->spec->disappeared.policy != POLICY_CARRY)
 			continue; /* rows were carried over once and are not any more */
 		RC_TRY(is_anothers(run, to, name, &anothers, error));
 		if (!anothers)

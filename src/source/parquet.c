@@ -108,6 +108,19 @@ static recloser_status columns_of(struct arena *arena, const struct source_reque
 	return RECLOSER_OK;
 }
 
+/* The engine gives a row's number under a name that it then can't read a column by. */
+static recloser_status check_names(const struct source_request *request, const struct rows *described, recloser_error *error)
+{
+	for (size_t i = 0; i < described->row_count; i++)
+		if (text_equal_nocase(rows_at(described, i, 0), "file_row_number")) {
+			error_set(error, RECLOSER_REFUSED, "source.reserved_column", "a Parquet file with a column called %s can't be read",
+					  rows_at(described, i, 0));
+			error_where(error, "%s", request->input->name);
+			return error_hint(error, "rename the column in the file, or save it as CSV: the engine numbers rows under that name");
+		}
+	return RECLOSER_OK;
+}
+
 recloser_status parquet_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
 							 recloser_error *error)
 {
@@ -135,6 +148,7 @@ recloser_status parquet_open(struct arena *arena, const struct source_request *r
 	RC_TRY(parquet_check_pages(arena, request, path, error));
 	source->counts.rows = (uint64_t)rows_int(&totals, 0, 0);
 	RC_TRY(geoparquet_read(arena, request, path, &geo, error));
+	RC_TRY(check_names(request, &described, error));
 	struct text list = text_on(arena);
 	const char *wkb = NULL;
 	RC_TRY(columns_of(arena, request, &described, &geo, source, &list, &wkb, error));

@@ -135,6 +135,9 @@ struct source_spec {
 };
 
 enum policy { POLICY_ALLOW, POLICY_WARN, POLICY_HOLD, POLICY_REFUSE, POLICY_CARRY };
+
+/* Added to the dataset by `disappeared: carry`: true in rows that the source no longer had. */
+#define CARRIED_COLUMN "carried"
 const char *policy_word(enum policy policy);
 
 /* Below the threshold a thing is only counted; above it the policy applies. */

@@ -359,6 +359,29 @@ static recloser_status check_key_column(const struct rules *rules)
 	return RECLOSER_OK;
 }
 
+/* The column that `disappeared: carry` adds. */
+static recloser_status check_carried(const struct rules *rules)
+{
+	const struct spec *spec = rules->spec;
+	if (spec->disappeared.policy != POLICY_CARRY)
+		return RECLOSER_OK;
+	if (text_equal_nocase(spec->key_column, CARRIED_COLUMN) || text_equal_nocase(spec->geometry.column, CARRIED_COLUMN))
+		return fault_at(rules->reader, place(rules, "disappeared", 0), "spec.name",
+						"\"carried\" is the column that disappeared: carry adds; key and geometry need another name");
+	for (size_t b = 0; b < rules->block_count; b++) {
+		const struct block *block = rules->blocks[b];
+		for (size_t i = 0; i < block->column_count; i++) {
+			const struct column *column = &block->columns[i];
+			if (!column->keep || !text_equal_nocase(column->name, CARRIED_COLUMN))
+				continue;
+			fault_at(rules->reader, column->mark, "spec.name", "column \"%s\" has the name of the column that disappeared: carry adds",
+					 column->name);
+			return error_hint(rules->reader->error, "keep it under another name: source_carried: {from: %s}", column->name);
+		}
+	}
+	return RECLOSER_OK;
+}
+
 static recloser_status check_blocks(const struct rules *rules)
 {
 	for (size_t b = 0; b < rules->block_count; b++)
@@ -393,5 +416,6 @@ recloser_status spec_validate(const struct reader *reader, const struct node *to
 	RC_TRY(check_identity_columns(&rules));
 	RC_TRY(check_totals(&rules));
 	RC_TRY(check_key_column(&rules));
+	RC_TRY(check_carried(&rules));
 	return check_geometry(&rules);
 }

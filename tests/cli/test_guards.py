@@ -303,6 +303,40 @@ class Carry(Guards):
         self.assertEqual(self.ids(), ["A", "C", "D"])
 
 
+class OwnCarried(Guards):
+    """A source may have a column called `carried`: it is the dataset's mark only where `disappeared: carry` has added it."""
+    columns = {"rv": "{type: integer}", "flag": "{type: integer}"}
+
+    def spec_of(self, **fields):
+        return self.queue_spec(self.columns, **{**PLAIN, "revision": "rv", "source": '{files: "*", several: union}', **fields})
+
+    def test_it_is_a_column_like_any_other(self):
+        spec = self.spec_of()
+        self.load(spec, self.write("1.csv", rows("id,state,rv,carried,flag", "1,TX,1,yes,1", "3,TX,9,no,0")), self.write("2.csv", rows("id,state,rv,flag", "2,TX,1,")))
+        self.assertEqual(self.table(TX, "id, carried, flag"), [("1", "yes", 1), ("2", None, None), ("3", "no", 0)])
+        # Compared, by content and by the guard of older publications.
+        report = self.load(spec, self.write("3.csv", rows("id,state,rv,carried,flag", "1,TX,1,no,1", "2,TX,1,,", "3,TX,9,no,0")))
+        self.assertEqual((self.part(report)["revised"], self.part(report)["changed"]), (1, {"carried": 1}))
+        older = self.load(spec, self.write("4.csv", rows("id,state,rv,carried,flag", "1,TX,1,no,1", "2,TX,1,,", "3,TX,8,yes,0")), code=HELD)
+        self.assertTrue(any("older publication" in w for w in older["warnings"]), older["warnings"])
+        # And missed.
+        self.refused(spec, self.write("5.csv", rows("id,state,rv,flag", "1,TX,2,1")), said=["column carried is in the live version but not in this load"])
+        self.recloser("verify", spec)
+
+    def test_beside_the_mark(self):
+        spec = self.spec_of(disappeared="carry")
+        head = "id,state,rv,Carried,flag"
+        first = self.recloser_json("load", spec, self.write("1.csv", rows(head, "1,TX,1,yes,1", "2,TX,1,no,1")))
+        self.assertTrue(any("Carried is kept as Carried_2" in w for w in first["warnings"]), first["warnings"])
+        self.recloser_json("load", spec, self.write("2.csv", rows(head, "1,TX,1,yes,1")))
+        self.assertEqual(self.table(TX, "id, Carried_2, carried"), [("1", "yes", False), ("2", "no", True)])
+        self.recloser("verify", spec)
+        for fields in ({"key": "{identity: [id], column: carried}"}, {}):
+            columns = {"rv": "{type: integer}", **({} if fields else {"carried": "{type: text}"})}
+            spec = self.queue_spec(columns, name="bad.yaml", **{**PLAIN, "revision": "rv", "disappeared": "carry", **fields})
+            self.assertIn("carry", self.recloser("load", spec, self.dir / "1.csv", code=USAGE).err)
+
+
 class Churn(Guards):
     one = queue(("A", 1), ("B", 2), ("C", 3))
     two = queue(("A", 1, "built"), ("B", 2), ("C", 3))

@@ -382,6 +382,27 @@ class Rows(Loading):
         self.assertEqual(self.partitions(), ["state=T/month=2026-07", TX])
         self.assertEqual(self.table(TX, "queue_id, note"), [("Q1", "a\0b")])
 
+    def test_columns_called_as_others_are(self):
+        """Names that the engine, GeoParquet or another policy have a use for are the source's to use."""
+        data = self.write("a.csv", "queue_id,state,file_row_number,bbox,carried,lon,lat\nQ1,TX,7,left,yes,-97,31\nQ2,TX,5,right,no,-97,31\n")
+        columns = {"file_row_number": "{type: integer}", "bbox": "{type: text}", "lon": "{type: double}", "lat": "{type: double}"}
+        geometry = '{crs: "EPSG:4326", from: {lon: lon, lat: lat}, covering: off}'
+        for key in ("[queue_id]", "[file_row_number]"):
+            self.lake = "frn" if "file" in key else "lake"
+            spec = self.queue_spec(columns, name=f"{self.lake}.yaml", root=self.lake, partition="[state]", revision=None, geometry=geometry,
+                                   key=f"{{identity: {key}}}")
+            self.load(spec, data)
+            self.assertIn("all as recorded", self.recloser("verify", spec).out)
+            self.assertEqual(sorted(self.table("state=TX", "file_row_number, bbox, carried")), [(5, "right", "no"), (7, "left", "yes")])
+        # A covering and a column of that name do not go together.
+        spec = self.queue_spec(columns, name="both.yaml", partition="[state]", revision=None)
+        self.assertIn("covering", self.recloser("load", spec, data, code=USAGE).err)
+        # The engine itself can't read such a Parquet file: said before anything is.
+        table = self.need("pyarrow").table({"queue_id": ["Q1"], "state": ["TX"], "File_Row_Number": [1]})
+        self.need("pyarrow.parquet").write_table(table, self.dir / "a.parquet")
+        self.refused(self.queue_spec({}, name="pq.yaml", root="pq", partition="[state]", revision=None, geometry=None), self.dir / "a.parquet",
+                     said=["File_Row_Number", "rename"])
+
     def test_unlisted_columns(self):
         data = self.write("a.csv", "Plant Code,queue_id,state,month,published_at,lon,lat,Net  MW (ac)\n007,Q1,TX,2026-07,2026-07-02,-97,31,1.50\n")
         columns = {"published_at": "{type: timestamp}"}

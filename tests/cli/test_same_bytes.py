@@ -143,6 +143,45 @@ class ManyRows(Loading):
         self.assertEqual(len(self.same(["TX", "OK", "NM", "AZ", "KS"])), 5)
 
 
+class Company(Loading):
+    """A part has the bytes that it has alone, whatever else is loaded with it: also about the size of a row group, where rows that came
+    in order would be cut where their table happens to be."""
+
+    def load_into(self, root, path, *options):
+        self.lake = root
+        spec = self.queue_spec({}, name=f"{root}.yaml", root=root, geometry=None, revision=None, partition="[state]")
+        report = self.load(spec, path, *options)
+        return {p["partition"]: p["sha256"] for p in report["partitions"]}["state=TX"]
+
+    def test_about_a_row_group(self):
+        small = "".join(f"S{i},{state}\n" for i, state in enumerate(("AZ", "KS", "NM", "OK", "UT")))
+        for rows in (118_784, 118_785, 122_880, 130_000):
+            large = "".join(f"Q{i * 100_003 % rows:06},TX\n" for i in range(rows))
+            alone = self.write("alone.csv", "queue_id,state\n" + large)
+            both = self.write("both.csv", "queue_id,state\n" + small + large)
+            expected = self.load_into(f"alone{rows}", alone)
+            for name, options in (("one", ["--threads", 1]), ("two", ["--threads", 2]), ("little", ["--threads", 2, "--memory", "300MB"])):
+                self.assertEqual(self.load_into(f"{name}{rows}", both, *options), expected, (rows, name))
+            self.load_into(f"later{rows}", self.write("small.csv", "queue_id,state\nQ1,TX\n" + small))
+            self.assertEqual(self.load_into(f"later{rows}", both, "--accept", "totals", "--accept", "key_churn"), expected, (rows, "later"))
+            groups = self.need("duckdb").sql(f"SELECT list(DISTINCT row_group_num_rows ORDER BY 1 DESC) FROM parquet_metadata('{self.live('state=TX')}')")
+            self.assertEqual(groups.fetchone()[0], [rows] if rows <= 122_880 else [122_880, rows - 122_880])
+
+    def test_zeros(self):
+        """Of numbers, 0.0 and -0.0 have no order, but a key each."""
+        head, lines = "queue_id,state,x\n", ["Q,TX,0.0\n", "Q,TX,-0.0\n", "Q,TX,1\n", "P,TX,-0.0\n", "P,TX,0.0\n"]
+        found = set()
+        for i, mixed in enumerate((lines, lines[::-1], lines[2:] + lines[:2])):
+            self.lake = f"zeros{i}"
+            spec = self.queue_spec({"x": "{type: double}"}, name=f"{self.lake}.yaml", root=self.lake, geometry=None, revision=None, partition="[state]",
+                                   key="{identity: [queue_id, x]}")
+            report = self.load(spec, self.write(f"zeros{i}.csv", head + "".join(mixed)))
+            self.assertEqual(report["rows_written"], 5)
+            self.assertIn("all as recorded", self.recloser("verify", spec).out)
+            found.add(report["partitions"][0]["sha256"])
+        self.assertEqual(len(found), 1)
+
+
 class ManyPartitions(Loading):
     PARTITIONS = 612
 
