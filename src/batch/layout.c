@@ -175,6 +175,8 @@ static recloser_status not_there(struct arena *arena, const struct layout *layou
 	const char *delimiter = other_delimiter(layout);
 	if (delimiter)
 		return error_hint(error, "the columns seem to be separated by another sign: csv: {delimiter: %s}", delimiter);
+	if (source->facts.lacks)
+		return error_hint(error, "%s, which holds the columns, is missing: put it beside the file, as it is where that comes from", source->facts.lacks);
 	if (names.count == (source->facts.geometry_column >= 0))
 		return error_hint(error, "the source has no columns but its geometry: it may be empty");
 	if (near)

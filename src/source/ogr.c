@@ -92,8 +92,8 @@ static GDALDatasetH open_quietly(const struct source_request *request, const cha
 	return dataset;
 }
 
-recloser_status ogr_dataset(struct arena *arena, const struct source_request *request, const char *path, GDALDatasetH *out,
-							recloser_error *error)
+recloser_status ogr_dataset(struct arena *arena, const struct source_request *request, const char *path,
+							struct ogr_shapes *shapes, GDALDatasetH *out, recloser_error *error)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct quiet quiet;
@@ -107,6 +107,8 @@ recloser_status ogr_dataset(struct arena *arena, const struct source_request *re
 		error_where(error, "%s", request->input->path);
 		return error_hint(error, "`ogrinfo --formats` lists what it has: install a GDAL with the driver, or save the file as CSV, GeoJSON or Parquet");
 	}
+	if (shapes)
+		RC_TRY(ogr_check_shapes(arena, request, path, shapes, error));
 	quiet_begin(&quiet);
 	*box = open_quietly(request, path);
 	quiet_end(&quiet);
@@ -272,10 +274,20 @@ static recloser_status open_layer(struct arena *arena, const struct source_reque
 	return RECLOSER_OK;
 }
 
+static void tell_lacking(struct arena *arena, const struct ogr_shapes *shapes, struct source *source)
+{
+	if (!strings_has(&shapes->lacking, source->facts.sheet))
+		return;
+	source->facts.lacks = arena_printf(arena, "%s.dbf", source->facts.sheet);
+	strings_add(arena, &source->facts.notes,
+				arena_printf(arena, "%s is not there, so the shapes have no columns", source->facts.lacks));
+}
+
 recloser_status ogr_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
 						 recloser_error *error)
 {
 	struct ogr_place place;
+	struct ogr_shapes shapes;
 	GDALDatasetH dataset;
 	int *layers;
 	RC_TRY(ogr_locate(arena, request, &place, error));
@@ -284,13 +296,16 @@ recloser_status ogr_open(struct arena *arena, const struct source_request *reque
 		inner.input = place.replaced;
 		return source_reader_for(request->block, place.replaced->name)(arena, &inner, out, count, error);
 	}
-	RC_TRY(ogr_dataset(arena, request, place.path, &dataset, error));
+	RC_TRY(ogr_dataset(arena, request, place.path, &shapes, &dataset, error));
 	RC_TRY(ogr_choose(arena, request, dataset, &layers, count, error));
 	*out = arena_array(arena, *count, sizeof **out);
 	for (size_t i = 0; i < *count; i++) {
 		if (i > 0)
-			RC_TRY(ogr_dataset(arena, request, place.path, &dataset, error));
+			RC_TRY(ogr_dataset(arena, request, place.path, NULL, &dataset, error));
 		RC_TRY(open_layer(arena, request, dataset, layers[i], &(*out)[i], error));
+		tell_lacking(arena, &shapes, (*out)[i]);
 	}
+	for (size_t i = 0; i < shapes.notes.count && *count; i++)
+		strings_add(arena, &(*out)[0]->facts.notes, shapes.notes.at[i]);
 	return RECLOSER_OK;
 }

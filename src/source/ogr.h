@@ -18,9 +18,19 @@ struct ogr_place {
 recloser_status ogr_locate(struct arena *arena, const struct source_request *request, struct ogr_place *out,
 						   recloser_error *error) RC_CHECKED;
 
-/* The dataset at `path`, closed with the arena. */
-recloser_status ogr_dataset(struct arena *arena, const struct source_request *request, const char *path, GDALDatasetH *out,
-							recloser_error *error) RC_CHECKED;
+/* What was found out about Shapefiles before GDAL opens them. */
+struct ogr_shapes {
+	struct strings notes;   /* for the report */
+	struct strings lacking; /* layers whose .dbf is not there, so that they have no columns */
+};
+/* Are the files of the Shapefiles at `path` whole? RECLOSER_REFUSED when one is cut off or missing that GDAL needs; nothing is
+ * said about other formats. */
+recloser_status ogr_check_shapes(struct arena *arena, const struct source_request *request, const char *path,
+								 struct ogr_shapes *out, recloser_error *error) RC_CHECKED;
+
+/* The dataset at `path`, closed with the arena. Shapefiles are looked at first, unless `shapes` is NULL: they were before. */
+recloser_status ogr_dataset(struct arena *arena, const struct source_request *request, const char *path,
+							struct ogr_shapes *shapes, GDALDatasetH *out, recloser_error *error) RC_CHECKED;
 /* The indices of the layers that the block asks for. */
 recloser_status ogr_choose(struct arena *arena, const struct source_request *request, GDALDatasetH dataset, int **layers,
 						   size_t *count, recloser_error *error) RC_CHECKED;

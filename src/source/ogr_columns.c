@@ -215,9 +215,17 @@ static recloser_status describe_fields(struct arena *arena, struct ogr_source *o
 recloser_status ogr_describe(struct arena *arena, const struct source_request *request, struct ogr_source *ogr,
 							 recloser_error *error)
 {
-	OGRFeatureDefnH definition = gdal()->OGR_L_GetLayerDefn(ogr->layer);
 	struct source_facts *facts = &ogr->source.facts;
+	struct quiet quiet;
+	quiet_begin(&quiet);
+	OGRFeatureDefnH definition = gdal()->OGR_L_GetLayerDefn(ogr->layer);
 	size_t most = (size_t)gdal()->OGR_FD_GetFieldCount(definition) + 2;
+	quiet_end(&quiet);
+	if (quiet.failed && most == 2) { /* a layer that is opened late, and is cut off or damaged */
+		error_set(error, RECLOSER_REFUSED, "ogr.read", "the layer cannot be read: %s", quiet.text);
+		error_where(error, "%s, layer %s", ogr->name, facts->sheet);
+		return error_hint(error, "the file seems to be cut off or damaged: download it again");
+	}
 	ogr->source.columns = arena_array(arena, most, sizeof *ogr->source.columns);
 	ogr->columns = arena_array(arena, most, sizeof *ogr->columns);
 	RC_TRY(describe_fields(arena, ogr, definition, request, error));

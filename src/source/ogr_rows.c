@@ -26,6 +26,7 @@ struct filler {
 	char fault[FAULT_BYTES];
 	size_t fault_length;
 	bool no_memory;
+	struct quiet stopped; /* a parser gave up with the last feature it had */
 };
 
 static void *start(struct source *source)
@@ -383,6 +384,8 @@ static size_t give_up(const struct filler *filler, const struct quiet *quiet, re
 	else
 		error_set(error, RECLOSER_REFUSED, "ogr.read", "the layer cannot be read to its end: %s", quiet->text);
 	error_where(error, "%s, layer %s, after row %" PRId64, filler->ogr->name, filler->ogr->source.facts.sheet, filler->last);
+	if (!filler->no_memory)
+		error_hint(error, "the file seems to be cut off or damaged: download it again");
 	return 0;
 }
 
@@ -415,6 +418,11 @@ static size_t next(struct source *source, void *own, struct chunk *chunk, reclos
 		}
 		source->counts.blank_lines += blank;
 		quiet_end(&quiet);
+		/* Drivers of XML hand out what they have when the file breaks off, and say the end of the layer afterwards. */
+		if (filler->feature && quiet.failed && strstr(quiet.text, "XML parsing of"))
+			filler->stopped = quiet;
+		else if (!filler->feature && !quiet.failed)
+			quiet = filler->stopped;
 		filler->no_memory |= filler->text.no_memory;
 		if (filler->no_memory || (!filler->feature && quiet.failed))
 			return give_up(filler, &quiet, error);

@@ -47,6 +47,7 @@ struct source_facts {
 	bool crs_unknown;           /* the source says that it has no CRS (GeoParquet crs: null) */
 	const char *geo_extra;      /* JSON object with `edges`, `orientation`, `epoch` to keep, or NULL */
 	struct strings above;       /* texts of the cells over the header, row by row; "\n" ends a row */
+	const char *lacks;          /* the file with the columns that should be beside it and is not: "lines.dbf"; or NULL */
 	struct strings notes;       /* things to say in the report: hidden sheets left alone, geometry columns not taken */
 	const char *scan_sql;       /* engine-native sources (Parquet): a SELECT that gives the fixed and own columns; else NULL */
 	uint64_t bytes;             /* size of the decoded input where known, for progress */

@@ -16,11 +16,12 @@ static recloser_status sheets(struct arena *arena, const struct source_request *
 static recloser_status layers(struct arena *arena, const struct source_request *request, struct strings *out, recloser_error *error)
 {
 	struct ogr_place place;
+	struct ogr_shapes shapes;
 	GDALDatasetH dataset;
 	RC_TRY(ogr_locate(arena, request, &place, error));
 	if (place.replaced)
 		return RECLOSER_OK; /* a member that another reader knows: one table */
-	RC_TRY(ogr_dataset(arena, request, place.path, &dataset, error));
+	RC_TRY(ogr_dataset(arena, request, place.path, &shapes, &dataset, error));
 	for (int i = 0; i < gdal()->GDALDatasetGetLayerCount(dataset); i++)
 		strings_add(arena, out, arena_strdup(arena, gdal()->OGR_L_GetName(gdal()->GDALDatasetGetLayer(dataset, i))));
 	return RECLOSER_OK;

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What must not be loaded: files that are cut, empty, something else, or not there. Each gives an error that says what, where
 and what to do, or goes to quarantine row by row; and the dataset stays byte for byte what it was, or absent if it was not there."""
+import json
 import os
 import unittest
+import zipfile
 
 from loading import Loading
-from support import IO, REFUSED, USAGE, main
+from support import IO, OK, REFUSED, USAGE, main
 
 HEAD = "queue_id,state,month,capacity_mw,published_at,lon,lat\n"
 GOOD = HEAD + "Q1,TX,2026-07,1,2026-07-02,-97,31\nQ2,TX,2026-07,2,2026-07-02,-97,31\n"
@@ -76,6 +78,94 @@ class BadFiles(Loading):
 
     def test_cut_json(self):
         self.refuse(self.write("cut.json", '[{"queue_id": "Q1", "state": "TX", "mon'), said=["cut.json"])
+
+    # ---- formats that GDAL reads ----
+
+    def shapefile(self, lines=40):
+        """A Shapefile of points whose parts have their own names: {ending: path}."""
+        geopandas = self.need("geopandas")
+        frame = geopandas.read_file(self.write("points.geojson", json.dumps({"type": "FeatureCollection", "features": [
+            {"type": "Feature", "properties": {"queue_id": f"Q{i}", "state": "TX", "month": "2026-07", "note": "x" * 60},
+             "geometry": {"type": "Point", "coordinates": [-97 - i / 100, 31]}} for i in range(lines)]})))
+        frame.to_file(self.dir / "points.shp")
+        return {ending: self.dir / f"points.{ending}" for ending in ("shp", "shx", "dbf", "prj", "cpg")}
+
+    def shape_fields(self):
+        return {"columns": {}, "revision": None, "geometry": "{crs: EPSG:4326}"}
+
+    def zipped(self, parts, name):
+        with zipfile.ZipFile(self.dir / name, "w") as file:
+            for path in parts.values():
+                if path.exists():
+                    file.write(path, "points" + path.suffix)
+        return self.dir / name
+
+    def refuse_shape(self, parts, said, code):
+        spec = self.queue_spec(**self.shape_fields())
+        for path in (parts["shp"], self.zipped(parts, "points.zip")):
+            self.assertEqual(self.refused(spec, path, said=said)["code"], code)
+        self.assertFalse((self.dir / "lake").exists())
+
+    def test_cut_shapefile(self):
+        """Each of its parts cut anywhere, by itself and in a zip: GDAL gave empty rows, or died."""
+        whole = {ending: path.read_bytes() for ending, path in self.shapefile().items()}
+        parts = {ending: self.dir / f"points.{ending}" for ending in whole}
+        for ending in ("dbf", "shp", "shx"):
+            size = len(whole[ending])
+            for length in (0, 20, size // 3, size * 2 // 3, size - 2):
+                parts[ending].write_bytes(whole[ending][:length])
+                promised = f"{size - (ending == 'dbf'):,}" if length > 31 else "header alone"
+                with self.subTest(ending=ending, length=length):
+                    self.refuse_shape(parts, [f"points.{ending} is cut off: it has {length:,} bytes", promised, "download it again"], "ogr.cut")
+            self.assertIn("is cut off", self.recloser("init", parts["shp"], code=REFUSED).err)
+            parts[ending].write_bytes(whole[ending])
+        self.assertEqual(self.load(self.queue_spec(**self.shape_fields()), parts["shp"])["rows_written"], 40)
+
+    def test_shapefile_of_two_editions(self):
+        parts = self.shapefile()
+        records = bytearray(parts["dbf"].read_bytes())
+        head, each = int.from_bytes(records[8:10], "little"), int.from_bytes(records[10:12], "little")
+        parts["dbf"].write_bytes(records[:4] + (30).to_bytes(4, "little") + records[8:head + 30 * each])
+        self.refuse_shape(parts, ["points.dbf has 30 records and points.shx has 40 shapes"], "ogr.cut")
+
+    def test_shapefile_without_a_part(self):
+        parts = self.shapefile()
+        index = parts["shx"].read_bytes()
+        parts["shx"].unlink()
+        self.refuse_shape(parts, ["points.shx is missing"], "ogr.missing")
+        parts["shx"].write_bytes(index)
+        parts["dbf"].unlink()
+        error = self.refused(self.queue_spec(**self.shape_fields()), parts["shp"], said=["points.dbf, which holds the columns, is missing"])
+        self.assertEqual(error["code"], "source.missing_column")
+        spec = self.queue_spec({"queue_id": "{sql: CAST(row_number AS VARCHAR)}"}, revision=None, geometry="{crs: EPSG:4326}", partition="[]")
+        self.assertIn("points.dbf is not there, so the shapes have no columns", self.load(spec, parts["shp"])["warnings"])
+
+    def test_cut_table_by_itself(self):
+        table = self.shapefile()["dbf"].rename(self.dir / "table.dbf").read_bytes()
+        error = self.refused(self.queue_spec(**self.shape_fields()), self.write("cut.dbf", table[:len(table) // 2]), said=["cut.dbf is cut off"])
+        self.assertEqual(error["code"], "ogr.cut")
+
+    def test_other_formats_cut_at_ten_places(self):
+        """None makes the program die, and none that lost rows is loaded; a .mif alone can be cut between two rows without a trace."""
+        geopandas = self.need("geopandas")
+        self.need("pyogrio")
+        self.shapefile(300)
+        frame = geopandas.read_file(self.dir / "points.geojson")
+        spec = self.queue_spec(**self.shape_fields())
+        for name, driver in (("w.gpkg", "GPKG"), ("w.fgb", "FlatGeobuf"), ("w.kml", "KML"), ("w.gml", "GML"), ("w.jml", "JML"), ("w.mif", "MapInfo File"),
+                             ("w.ods", "ODS")):
+            try:
+                frame.to_file(self.dir / name, driver=driver)
+            except Exception as problem:  # a GDAL without that driver, or that may not write it
+                print(f"{driver}: {problem}")
+                continue
+            whole = (self.dir / name).read_bytes()
+            for k in range(1, 11):
+                path = self.write(name, whole[:len(whole) * k // 11])
+                done = self.recloser("load", "--dry-run", spec, path, code=None)
+                with self.subTest(name, length=path.stat().st_size):
+                    self.assertIn(done.code, (OK, REFUSED) if name == "w.mif" else (REFUSED,), done)
+                    self.assertNotIn("ERROR 1", done.err)
 
     def test_not_there(self):
         self.refuse(self.dir / "nowhere.csv", code=IO, said=["nowhere.csv"])

@@ -591,7 +591,7 @@ static void test_damaged(void **state)
 			"<OGRVRTDataSource><OGRVRTLayer name=\"s\"><SrcDataSource>%s</SrcDataSource></OGRVRTLayer></OGRVRTDataSource>",
 			shape));
 	refused(b, vrt, "GDAL cannot read the file", "");
-	/* A .dbf that was cut off: the rows that are there, and an end or faults that say so. */
+	/* A .dbf that was cut off: GDAL may die of it, so it is never asked. */
 	struct maker maker = make("ESRI Shapefile", in(b, "cut.shp"));
 	add_layer(&maker, "cut", NULL, wkbPoint);
 	add_field(&maker, "a", OFTInteger);
@@ -599,13 +599,7 @@ static void test_damaged(void **state)
 		add_row(&maker, "POINT (1 2)", &(const char *){"5"});
 	finish(&maker);
 	assert_int_equal(truncate(in(b, "cut.dbf"), 200), 0);
-	opened(b, in(b, "cut.shp"), 1);
-	b->source = b->sources[0];
-	b->grid = grid_read(b->source, 1, &b->error);
-	size_t faults = 0;
-	for (size_t i = 0; i < b->grid.rows; i++)
-		faults += strcmp(grid_fixed(&b->grid, i, SOURCE_FAULT), "(null)") != 0;
-	assert_true(b->error.status == RECLOSER_REFUSED || faults >= 30);
+	refused(b, in(b, "cut.shp"), "cut.dbf is cut off: it has 200 bytes", "download it again");
 }
 
 static void test_cases(void **state)
