@@ -4,6 +4,7 @@
  * A splitter behind a lock runs over the text once, looking only at quotes and line ends, and hands each thread a stretch of
  * whole records with the number and line of its first one; so row numbers do not depend on who reads what. It costs a
  * twentieth of the work of taking fields apart, which the threads then do without a lock. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,27 @@ static const char *past_quoted(const struct csv *csv, const char *quote, uint64_
 	return close + 1;
 }
 
+/* A last record that has too few fields and no line end is what a broken download leaves: more rows than this one are not
+ * there. */
+static recloser_status check_last(const struct csv *csv, const char *record, uint64_t line, recloser_error *error)
+{
+	size_t fields = 0, columns = csv->source.column_count;
+	for (const char *at = record;; at++) {
+		at = csv_field_at(&csv->dialect, at, csv->end).after;
+		fields++;
+		if (at == csv->end)
+			break;
+	}
+	if (fields >= columns)
+		return RECLOSER_OK;
+	error_set(error, RECLOSER_REFUSED, "csv.cut_off",
+			  "the file seems to be cut off: its last line has %zu of %zu fields and no line end", fields, columns);
+	error_where(error, "%s, line %" PRIu64, csv->name, line);
+	return error_hint(
+		error, "download it again. If the line is as it was meant, end it with a line end, and it goes to quarantine; "
+			   "if it is a note below the table, say `end: {find: ...}`");
+}
+
 static recloser_status cut(struct csv *csv, struct stretch *out, recloser_error *error)
 {
 	const char *end = csv->table_end, *record = csv->next;
@@ -51,6 +73,8 @@ static recloser_status cut(struct csv *csv, struct stretch *out, recloser_error 
 			continue;
 		}
 		bool is_blank = csv_blank_line(&csv->dialect, csv->source.column_count, record, end);
+		if (hit == csv->end && !is_blank)
+			RC_TRY(check_last(csv, record, line - csv_line_ends(record, hit), error));
 		blank += is_blank;
 		out->rows += !is_blank;
 		line++;

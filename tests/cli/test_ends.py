@@ -134,5 +134,37 @@ class Ends(Loading):
         report = self.load(self.ends_spec('{files: "*", end: {find: Notes}}'), path)
         self.warned(report, '1 row below the table is left out (first: line 3, "Notes")')
 
+    # ---- text that breaks off ----
+
+    def test_cut_csv(self):
+        """A short last line without a line end is what a broken download leaves, not a row for the quarantine."""
+        self.load(self.ends_spec(), self.write("whole.csv", "id,state,mw\n" + "".join(f"Q{i},TX,{i}\n" for i in range(10))))
+        spec = self.ends_spec(quarantine="{max: 100%}")
+        for name, last in (("short.csv", "Q2,T"), ("one.csv", "Q2"), ("quoted.csv", '"Q\n2",TX'), ("end.csv", "Q2,")):
+            with self.subTest(name):
+                path = self.write(name, "id,state,mw\nQ0,TX,0\nQ1,TX,1\n" + last)
+                fields = last.count(",") + 1
+                error = self.refused(spec, path, said=["seems to be cut off", f"{fields} of 3 fields", f"{name}, line 4", "download it again", "line end"])
+                self.assertEqual(error["code"], "csv.cut_off")
+        self.assertEqual(len(self.ids()), 10)
+        report = self.load(spec, self.write("short.csv", "id,state,mw\nQ0,TX,0\nQ1,TX,1\nQ2,T\n"))
+        self.assertEqual((report["rows_in"], report["rows_written"], report["quarantined"]), (3, 2, 1))
+
+    def test_last_line_without_a_line_end(self):
+        for name, text in (("whole.csv", "Q2,TX,2"), ("empty.csv", "Q2,TX,"), ("quoted.csv", 'Q2,TX,"2"'), ("blank.csv", "Q2,TX,2\n  ")):
+            with self.subTest(name):
+                report = self.load(self.ends_spec(), self.write(name, "id,state,mw\nQ1,TX,1\n" + text))
+                self.assertEqual((report["rows_in"], report["quarantined"]), (2, 0))
+        report = self.load(self.ends_spec('{files: "*", end: {find: "2 rows"}}'), self.write("foot.csv", "id,state,mw\nQ1,TX,1\nQ2,TX,2\n2 rows"))
+        self.assertEqual(report["rows_in"], 2)
+
+    def test_cut_real_queue(self):
+        whole = self.shared("real/miso-queue/miso_gi_interactive_queue.csv").read_bytes()
+        cut = whole[:len(whole) // 2]
+        cut = cut[:cut.rindex(b",", 0, cut.rindex(b"\n") + 40)]
+        spec = self.queue_spec({"queue_id": '{from: "Project #"}'}, partition="[]", revision=None, geometry=None, quarantine="{max: 100%}",
+                               source='{files: "*", encoding: windows-1252}')
+        self.assertIn(self.refused(spec, self.write("miso.csv", cut))["code"], ("csv.cut_off", "csv.unclosed_quote"))
+
 
 main()

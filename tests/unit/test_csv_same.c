@@ -154,7 +154,9 @@ static void cut_at_every_byte(void **state)
 			if (open_bytes(b, text, cut) != RECLOSER_OK)
 				continue;
 			struct table table = read_all(b->source, 1, &b->error);
-			assert_true(b->error.status == RECLOSER_OK || strcmp(b->error.code, "csv.unclosed_quote") == 0);
+			bool line_ended = cut && (text[cut - 1] == '\n' || text[cut - 1] == '\r');
+			assert_true(b->error.status == RECLOSER_OK || strcmp(b->error.code, "csv.unclosed_quote") == 0 ||
+						(strcmp(b->error.code, "csv.cut_off") == 0 && !line_ended));
 			if (b->error.status == RECLOSER_OK)
 				assert_int_equal(table.rows, b->source->counts.rows);
 			table_free(&table);
