@@ -2,7 +2,6 @@
 #include "batch/batch.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,17 +174,6 @@ recloser_status batch_digest_carried(struct batch *batch, recloser_error *error)
 	                   content_call(batch->arena, "rc_row_digest", &schema));
 }
 
-/* What the engine says in reading, but for a lack of memory or room, is about the source: broken pages of a Parquet file, a
- * codec it does not know. */
-static recloser_status blame_source(const struct layout *layout, recloser_status status, recloser_error *error)
-{
-	if (status != RECLOSER_IO || !error || strcmp(error->code, "engine.failed") != 0)
-		return status;
-	snprintf(error->code, sizeof error->code, "source.unreadable");
-	error->status = RECLOSER_REFUSED;
-	return error_where(error, "%s", layout->input->path);
-}
-
 static recloser_status fill(struct batch *batch, struct layout *layout, const char *select, recloser_error *error)
 {
 	struct engine *engine = batch->context->engine;
@@ -197,7 +185,7 @@ static recloser_status fill(struct batch *batch, struct layout *layout, const ch
 	struct rows inserted;
 	recloser_status status = engine_query(engine, arena, doing, arena_printf(arena, "INSERT INTO batch BY NAME %s", select), &inserted, error);
 	if (status != RECLOSER_OK)
-		return blame_source(layout, status, error);
+		return source_blame(layout->input, status, error);
 	uint64_t rows = (uint64_t)rows_int(&inserted, 0, 0);
 	batch->rows_in += layout->source->counts.rows;
 	batch->filtered += layout->source->counts.rows - rows;

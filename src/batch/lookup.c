@@ -125,7 +125,8 @@ static recloser_status fill_table(struct arena *arena, struct layout_context *co
 	const char *function = lookup->point_on_surface ? "rc_point_on_surface" : lookup->centroid ? "rc_centroid" : "";
 	text_addf(&sql, ", %s AS told, %s(%s) AS g, %s IS NOT NULL AS had FROM %s", lookup_told(arena, lookup, texts), function, geometry, geometry,
 	          scan);
-	return engine_run(context->engine, arena_printf(arena, "read %s", context->lookup_input->name), sql.at, error);
+	recloser_status status = engine_run(context->engine, arena_printf(arena, "read %s", context->lookup_input->name), sql.at, error);
+	return source_blame(context->lookup_input, status, error);
 }
 
 /* ---- what makes a layer no reference ---- */

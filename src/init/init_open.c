@@ -101,7 +101,9 @@ static recloser_status preview_sheet(struct init *init, const char *sheet, struc
 	RC_TRY(init_scan(init, 0, &block, &source, &scan, error));
 	if (source->column_count == 0)
 		return RECLOSER_OK;
-	RC_TRY(engine_query(init->engine, init->arena, "look at the sheet", arena_printf(init->arena, "SELECT count(*) FROM %s", scan), &total, error));
+	recloser_status status = engine_query(init->engine, init->arena, "look at the sheet",
+	                                      arena_printf(init->arena, "SELECT count(*) FROM %s", scan), &total, error);
+	RC_TRY(source_blame(&init->inputs[0], status, error));
 	out->total = (uint64_t)rows_int(&total, 0, 0);
 	RC_TRY(engine_query(init->engine, init->arena, "look at the sheet", arena_printf(init->arena,
 	    "SELECT * EXCLUDE (_line, _offset, _fault) FROM %s ORDER BY _row LIMIT %d", scan, PREVIEW), &rows, error));
@@ -261,7 +263,9 @@ static recloser_status open_layers(struct init *init, recloser_error *error)
 		struct rows rows;
 		strings_add(arena, &block.layer, names.at[i]);
 		RC_TRY(init_scan(init, 0, &block, &source, &scan, error));
-		RC_TRY(engine_query(init->engine, arena, "count the layer", arena_printf(arena, "SELECT count(*) FROM %s", scan), &rows, error));
+		recloser_status status = engine_query(init->engine, arena, "count the layer", arena_printf(arena, "SELECT count(*) FROM %s", scan),
+		                                      &rows, error);
+		RC_TRY(source_blame(&init->inputs[0], status, error));
 		if (rows_int(&rows, 0, 0) > most) {
 			most = rows_int(&rows, 0, 0);
 			best = i;

@@ -115,12 +115,7 @@ recloser_status init_rows(struct init *init, size_t which, recloser_error *error
 		RC_TRY(list_columns(init, scan, error));
 	}
 	recloser_status status = engine_runf(init->engine, "read the file", error, "CREATE TABLE init_raw AS SELECT * FROM %s", scan);
-	if (status == RECLOSER_IO && error && strcmp(error->code, "engine.failed") == 0) { /* broken pages, a codec it does not know */
-		snprintf(error->code, sizeof error->code, "source.unreadable");
-		error->status = RECLOSER_REFUSED;
-		return error_where(error, "%s", init->inputs[which].path);
-	}
-	RC_TRY(status);
+	RC_TRY(source_blame(&init->inputs[which], status, error));
 	struct text select = text_on(arena), blanks = text_on(arena);
 	for (size_t i = 0; i < init->column_count; i++) {
 		struct init_column *column = &init->columns[i];

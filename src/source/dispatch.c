@@ -155,5 +155,5 @@ recloser_status source_open(struct arena *arena, const struct source_request *re
 {
 	source_reader *reader;
 	RC_TRY(source_reader_of(request, &reader, error));
-	return reader(arena, request, out, count, error);
+	return source_blame(request->input, reader(arena, request, out, count, error), error);
 }

@@ -2,6 +2,8 @@
  * A reader of Thrift's compact protocol, as far as page headers need it. It reads files of strangers: every step is bounded. */
 #include "source/page_header.h"
 
+#include <stddef.h>
+
 enum thrift {
 	THRIFT_STOP, THRIFT_TRUE, THRIFT_FALSE, THRIFT_BYTE, THRIFT_I16, THRIFT_I32, THRIFT_I64, THRIFT_DOUBLE, THRIFT_BINARY,
 	THRIFT_LIST, THRIFT_SET, THRIFT_MAP, THRIFT_STRUCT
@@ -92,19 +94,6 @@ static void skip_value(struct reader *r, enum thrift type, int depth)
 	}
 }
 
-/* Field 1 of the struct that comes next, an i32: num_values in the headers of both kinds of data page. */
-static int64_t first_number(struct reader *r)
-{
-	int64_t field = 0, number = -1;
-	for (enum thrift type; (type = next_field(r, &field)) != THRIFT_STOP;) {
-		if (field == 1 && type == THRIFT_I32)
-			number = next_zigzag(r);
-		else
-			skip_value(r, type, 1);
-	}
-	return number;
-}
-
 enum page_type { PAGE_DATA, PAGE_INDEX, PAGE_DICTIONARY, PAGE_DATA_V2 };
 
 bool page_has_values(const struct page_header *header)
@@ -112,22 +101,115 @@ bool page_has_values(const struct page_header *header)
 	return header->type == PAGE_DATA || header->type == PAGE_DATA_V2;
 }
 
+/* DataPageHeader: the levels of such a page are compressed with it. */
+static void read_data(struct reader *r, struct page_header *out)
+{
+	enum { VALUES = 1, ENCODING = 2 };
+	int64_t field = 0;
+	for (enum thrift type; (type = next_field(r, &field)) != THRIFT_STOP;) {
+		if (field == VALUES && type == THRIFT_I32)
+			out->values = next_zigzag(r);
+		else if (field == ENCODING && type == THRIFT_I32)
+			out->encoding = next_zigzag(r);
+		else
+			skip_value(r, type, 1);
+	}
+}
+
+static void read_data_v2(struct reader *r, struct page_header *out)
+{
+	enum { VALUES = 1, ENCODING = 4, DEFINITION = 5, REPETITION = 6, COMPRESSED = 7 };
+	int64_t field = 0;
+	out->is_v2 = true;
+	for (enum thrift type; (type = next_field(r, &field)) != THRIFT_STOP;) {
+		if (field == VALUES && type == THRIFT_I32)
+			out->values = next_zigzag(r);
+		else if (field == ENCODING && type == THRIFT_I32)
+			out->encoding = next_zigzag(r);
+		else if (field == DEFINITION && type == THRIFT_I32)
+			out->definition_bytes = next_zigzag(r);
+		else if (field == REPETITION && type == THRIFT_I32)
+			out->repetition_bytes = next_zigzag(r);
+		else if (field == COMPRESSED && type == THRIFT_FALSE)
+			out->is_plain = true;
+		else
+			skip_value(r, type, 1);
+	}
+}
+
+/* All numbers of a header are signed 32-bit ones, and counts. */
+static bool is_count(int64_t number)
+{
+	return number >= 0 && number <= INT32_MAX;
+}
+
+/* A page of values has the header of its kind and no other. */
+static bool is_whole(const struct page_header *header)
+{
+	if (!is_count(header->type) || !is_count(header->bytes) || !is_count(header->compressed_bytes))
+		return false;
+	if (!page_has_values(header))
+		return true;
+	return is_count(header->values) && is_count(header->encoding) && is_count(header->definition_bytes) &&
+		   is_count(header->repetition_bytes) && header->is_v2 == (header->type == PAGE_DATA_V2);
+}
+
 bool page_header_read(const unsigned char *at, const unsigned char *end, struct page_header *out)
 {
-	enum { TYPE = 1, COMPRESSED = 3, DATA = 5, DATA_V2 = 8 };
+	enum { TYPE = 1, BYTES = 2, COMPRESSED = 3, CRC = 4, DATA = 5, DATA_V2 = 8 };
 	struct reader reader = {.at = at, .end = end};
 	int64_t field = 0;
-	*out = (struct page_header){.type = -1, .compressed_bytes = -1, .values = -1};
+	*out = (struct page_header){.type = -1, .bytes = -1, .compressed_bytes = -1, .values = -1, .encoding = -1};
 	for (enum thrift type; (type = next_field(&reader, &field)) != THRIFT_STOP;) {
 		if (field == TYPE && type == THRIFT_I32)
 			out->type = next_zigzag(&reader);
+		else if (field == BYTES && type == THRIFT_I32)
+			out->bytes = next_zigzag(&reader);
 		else if (field == COMPRESSED && type == THRIFT_I32)
 			out->compressed_bytes = next_zigzag(&reader);
-		else if ((field == DATA || field == DATA_V2) && type == THRIFT_STRUCT)
-			out->values = first_number(&reader);
+		else if (field == CRC && type == THRIFT_I32) {
+			out->has_crc = true;
+			out->crc = (uint32_t)next_zigzag(&reader);
+		} else if (field == DATA && type == THRIFT_STRUCT)
+			read_data(&reader, out);
+		else if (field == DATA_V2 && type == THRIFT_STRUCT)
+			read_data_v2(&reader, out);
 		else
 			skip_value(&reader, type, 0);
 	}
 	out->header_bytes = reader.at - at;
-	return !reader.bad && out->type >= 0 && out->compressed_bytes >= 0 && (!page_has_values(out) || out->values >= 0);
+	return !reader.bad && is_whole(out);
+}
+
+const char *page_encoding_name(int64_t encoding)
+{
+	static const char *const names[] = {"PLAIN", NULL, "PLAIN_DICTIONARY", "RLE", "BIT_PACKED", "DELTA_BINARY_PACKED",
+										"DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "RLE_DICTIONARY", "BYTE_STREAM_SPLIT"};
+	return encoding >= 0 && encoding < (int64_t)(sizeof names / sizeof *names) ? names[encoding] : NULL;
+}
+
+/* The last group of eight may go beyond the values; some writers leave the bytes out that would be beyond. Where all levels are
+ * 0 there need be no bytes; some writers put the heads of runs, which are then of values without bits. */
+bool page_levels_hold(const unsigned char *at, const unsigned char *end, int64_t highest, int64_t values)
+{
+	struct reader reader = {.at = at, .end = end};
+	uint64_t width = 0, left = highest == 0 && at == end ? 0 : (uint64_t)values;
+	while (highest >> width)
+		width++;
+	while (left && !reader.bad) {
+		uint64_t head = next_varint(&reader), count = head >> 1, there = (uint64_t)(end - reader.at);
+		if (!(head & 1)) {
+			skip_bytes(&reader, (width + 7) / 8);
+		} else {
+			uint64_t groups = (left + 7) / 8, needed = (left * width + 7) / 8;
+			if (count > groups)
+				return false;
+			skip_bytes(&reader, count == groups && there >= needed && there < count * width ? there : count * width);
+			count = count == groups ? left : count * 8;
+		}
+		if (count == 0 || count > left)
+			return false;
+		left -= count;
+	}
+	return !reader.bad && left == 0 && reader.at == end;
 }

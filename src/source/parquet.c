@@ -121,6 +121,18 @@ static recloser_status check_names(const struct source_request *request, const s
 	return RECLOSER_OK;
 }
 
+/* The engine reads by the row groups and never looks at the file's own number: rows that it does not give would seem to have been
+ * left out on purpose. */
+static recloser_status check_rows(struct arena *arena, const struct input *input, const struct rows *totals, recloser_error *error)
+{
+	if (rows_int(totals, 0, 0) == rows_int(totals, 0, 1))
+		return RECLOSER_OK;
+	refuse(error, input, "source.damaged",
+		   arena_printf(arena, "the Parquet file contradicts itself: it says that it holds %s rows, its row groups say %s",
+						rows_at(totals, 0, 0), rows_at(totals, 0, 1)));
+	return error_hint(error, "its writer made it so, or it was damaged; fetch it again, or tell the publisher");
+}
+
 recloser_status parquet_open(struct arena *arena, const struct source_request *request, struct source ***out, size_t *count,
 							 recloser_error *error)
 {
@@ -141,10 +153,21 @@ recloser_status parquet_open(struct arena *arena, const struct source_request *r
 	if (status == RECLOSER_OK)
 		status =
 			engine_query(request->engine, arena, "count the rows",
-						 arena_printf(arena, "SELECT num_rows FROM parquet_file_metadata(%s)", file), &totals, &problem);
-	if (status != RECLOSER_OK)
-		return refuse(error, request->input, "source.not_parquet",
-					  arena_printf(arena, "the Parquet file can't be read: %s", problem.what));
+						 arena_printf(arena,
+									  "SELECT num_rows, (SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM (SELECT DISTINCT row_group_id,"
+									  " row_group_num_rows AS n FROM parquet_metadata(%s))) FROM parquet_file_metadata(%s)",
+									  file, file),
+						 &totals, &problem);
+	if (status != RECLOSER_OK && strcmp(problem.code, "engine.failed") != 0) { /* memory or room */
+		if (error)
+			*error = problem;
+		return status;
+	}
+	if (status != RECLOSER_OK) {
+		refuse(error, request->input, "source.not_parquet", arena_printf(arena, "the Parquet file can't be read: %s", problem.what));
+		return error_hint(error, "it was damaged, or its writer made it so; fetch it again, or tell the publisher");
+	}
+	RC_TRY(check_rows(arena, request->input, &totals, error));
 	RC_TRY(parquet_check_pages(arena, request, path, error));
 	source->counts.rows = (uint64_t)rows_int(&totals, 0, 0);
 	RC_TRY(geoparquet_read(arena, request, path, &geo, error));

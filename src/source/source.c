@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What all sources share: the text of a fault, and finding a column by the name a spec gives. */
+ * What all sources share: the text of a fault, whose fault a failure is, and finding a column by the name a spec gives. */
 #include "source/source.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The length of `count` bytes without a character that was cut in its middle. */
@@ -38,6 +39,16 @@ size_t source_fault(char *buffer, size_t size, const char *reason, const char *c
 	if (used < size)
 		buffer[used++] = '\x1f';
 	return add_part(buffer, size, used, value, value_length);
+}
+
+recloser_status source_blame(const struct input *input, recloser_status status, recloser_error *error)
+{
+	if (status != RECLOSER_IO || !error || strcmp(error->code, "engine.failed") != 0)
+		return status;
+	snprintf(error->code, sizeof error->code, "source.unreadable");
+	error->status = RECLOSER_REFUSED;
+	error_where(error, "%s", input->path);
+	return error_hint(error, "the file was damaged, or its writer made it so that it can't be read; fetch it again, or tell the publisher");
 }
 
 int source_find(struct arena *arena, const struct source *source, const char *name)

@@ -128,6 +128,10 @@ recloser_status source_reader_of(const struct source_request *request, source_re
 recloser_status source_tables(struct arena *arena, const struct source_request *request, struct strings *out,
                               recloser_error *error) RC_CHECKED;
 
+/* What the engine says in reading a source, but for a lack of memory or room, is about the source: broken pages of a Parquet file,
+ * a codec it does not know, a name that is not UTF-8. Makes of an error that the engine gave RECLOSER_REFUSED, with the input's
+ * path; leaves others as they are. Gives the status back. */
+recloser_status source_blame(const struct input *input, recloser_status status, recloser_error *error);
 /* Put a fault text together: reason, column, value with 0x1F between; cut to fit `size`. Returns its length. */
 size_t source_fault(char *buffer, size_t size, const char *reason, const char *column, const char *value, size_t value_length);
 /* Find a column by one of the names a spec gives: squeezed and case-blind, a letter in sheets. -1 none, -2 several. */

@@ -3,6 +3,7 @@
 and what to do, or goes to quarantine row by row; and the dataset stays byte for byte what it was, or absent if it was not there."""
 import json
 import os
+import shutil
 import unittest
 import zipfile
 
@@ -59,6 +60,78 @@ class BadFiles(Loading):
         self.assertEqual((header[0], header[2], header[5]), (0x15, 0x15, 0x15), header)  # type, length, length compressed: i32 each
         data[at + 6:at + 8] = b"\xfe\x7f"  # 8,191
         self.refuse(self.write("behind.parquet", bytes(data)), said=["begins no page", "behind.parquet", "column queue_id"])
+
+    def two_pages(self, **more):
+        """A list column and a plain one, uncompressed; the footer's chunks."""
+        pa, parquet = self.need("pyarrow"), self.need("pyarrow.parquet")
+        path = self.dir / "whole.parquet"
+        rows = {"queue_id": [f"Q{i}" for i in range(400)], "state": ["TX"] * 400, "month": ["2026-07"] * 400,
+                "published_at": ["2026-07-02"] * 400, "lon": [-97.0] * 400, "lat": [31.0] * 400, "capacity_mw": [1.0] * 400,
+                "n": [i if i % 7 else None for i in range(400)],
+                "l": [[i] * (i % 3) for i in range(400)]}
+        parquet.write_table(pa.table(rows), path, **{"compression": "none", "use_dictionary": False, "data_page_version": "2.0", **more})
+        group = parquet.ParquetFile(path).metadata.row_group(0)
+        return bytearray(path.read_bytes()), {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
+
+    def refuse_byte(self, data, at, old, new, said):
+        """A copy with one byte altered, which must be the one that is meant."""
+        self.assertEqual(data[at], old, data[at - 8:at + 8].hex(" "))
+        copy = bytearray(data)
+        copy[at] = new
+        self.refused(self.queue_spec(), self.write("altered.parquet", bytes(copy)), said=["altered.parquet", *said])
+        self.assertFalse((self.dir / "lake").exists(), "a first load that was refused left something")
+
+    def test_page_header_with_an_altered_byte(self):
+        """What the engine goes by and does not check: it would give other values, and say nothing. The header of such a page is
+        15 06, 15 and length, 15 and length compressed, 5c, then 15 and number each: values, nulls, rows, encoding, lengths of the
+        levels."""
+        data, chunks = self.two_pages()
+        at = chunks["l.list.element"].data_page_offset
+        header = data.index(b"\x5c", at)
+        encoding = data.index(b"\x15\x00\x15", header)
+        definition = encoding + 3
+        self.assertEqual(data[header + 1:header + 4].hex(), "15aa08", "533 values")
+        said = ["contradicts itself", f"byte {at}", "column l, list, element"]
+        levels = data[definition]
+        self.refuse_byte(data, definition, levels, levels + 4, said=[*said, "its levels"])
+        repetition = definition + 3
+        self.refuse_byte(data, repetition, data[repetition], data[repetition] - 2, said=[*said, "its levels"])
+        self.refuse_byte(data, encoding + 1, 0, 18, said=[*said, "BYTE_STREAM_SPLIT"])
+        at = chunks["n"].data_page_offset
+        self.refuse_byte(data, at + 5, 0x15, 0x25, said=["contradicts itself", "column n"])  # no compressed length
+
+    def test_page_that_is_said_to_be_uncompressed(self):
+        data, chunks = self.two_pages(compression="zstd")
+        at = chunks["n"].data_page_offset
+        said = data.index(b"\x11\x1c", at)  # field 7, true
+        self.assertLess(said, at + 40)
+        self.refuse_byte(data, said, 0x11, 0x12, said=["not compressed", f"byte {at}", "column n"])
+
+    def test_crc(self):
+        for version in ("1.0", "2.0"):
+            with self.subTest(version):
+                data, chunks = self.two_pages(write_page_checksum=True, data_page_version=version)
+                self.load(self.queue_spec(), self.dir / "whole.parquet")
+                shutil.rmtree(self.dir / "lake")
+                end = chunks["n"].data_page_offset + chunks["n"].total_compressed_size
+                self.refuse_byte(data, end - 8, data[end - 8], data[end - 8] ^ 1, said=["CRC", "column n"])
+
+    def test_rows_of_the_footer(self):
+        """The file's own number, and a row group's: 16 a0 06 is a field of 400."""
+        data, _ = self.two_pages()
+        footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+        own, group = data.index(b"\x16\xa0\x06", footer), data.rindex(b"\x16\xa0\x06\x26")
+        self.refuse_byte(data, own + 1, 0xa0, 0x9e, said=["contradicts itself", "399 rows", "400"])
+        for number in (0x9e, 0xa2):
+            self.refuse_byte(data, group + 1, 0xa0, number, said=["contradicts itself"])
+
+    def test_column_name_that_is_not_utf8(self):
+        """In the schema, and in a chunk's path, which the engine looks at when its chunks are listed."""
+        data, _ = self.two_pages()
+        footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+        for at in (data.index(b"published_at", footer), data.rindex(b"published_at")):
+            with self.subTest(at):
+                self.refuse_byte(data, at + 3, ord("l"), 0xc3, said=[])
 
     def test_web_page(self):
         error = self.refuse(self.write("queue.csv", HTML), said=["queue.csv"])
