@@ -28,7 +28,7 @@ static int run(const struct command *self, int argc, char **argv)
 		 "end "
 		 "may be left out"},
 		{"accept", 0, OPTION_TEXTS, &accept, "GUARD",
-		 "let this guard pass once (disappeared, key_churn, totals, older, moved); recorded with the run; may "
+		 "let this guard pass once (disappeared, key_churn, totals, older, repeated, moved); recorded with the run; may "
 		 "be "
 		 "repeated"},
 		{"allow-empty", 0, OPTION_FLAG, &load.allow_empty, NULL, "a source without rows is not refused"},

@@ -309,6 +309,10 @@ recloser_status control_write(struct dataset *dataset, struct arena *arena, cons
 							  size_t count, recloser_error *error) RC_CHECKED;
 recloser_status control_read(struct dataset *dataset, struct arena *arena, const char *relative, char **bytes, size_t *count,
 							 recloser_error *error) RC_CHECKED; /* *bytes NULL when there is none */
+/* A second name for such a file, in the place of what had that name: for an index that may be lost, so nothing is synced. In a
+ * bucket known.json keeps it, for a number of names, as {"run"} of "runs/<run>.json". */
+recloser_status control_alias(struct dataset *dataset, struct arena *arena, const char *relative, const char *alias,
+							  recloser_error *error) RC_CHECKED;
 /* Move a file that the engine wrote under staging to `<control>/<relative>`. */
 recloser_status control_adopt(struct dataset *dataset, struct arena *arena, const char *staged, const char *relative,
 							  recloser_error *error) RC_CHECKED;

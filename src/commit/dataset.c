@@ -106,6 +106,26 @@ recloser_status control_read(struct dataset *dataset, struct arena *arena, const
 	return failed == ENOENT || failed == ENOTDIR ? RECLOSER_OK : error_errno(error, "store.read", failed, "read", path);
 }
 
+recloser_status control_alias(struct dataset *dataset, struct arena *arena, const char *relative, const char *alias,
+							  recloser_error *error)
+{
+	if (dataset->bucket) {
+		object_known_alias(dataset, relative, alias);
+		return RECLOSER_OK;
+	}
+	struct fs *fs = dataset->fs;
+	const char *from = path_control(dataset, arena, relative), *to = path_control(dataset, arena, alias);
+	const char *temporary = path_temporary(dataset, arena);
+	RC_TRY(make_directory(dataset, arena, path_parent(arena, to), error));
+	int failed = fs->ops->link(fs, from, temporary);
+	if (failed)
+		failed = fs->ops->copy(fs, from, temporary);
+	if (failed == 0)
+		failed = rename_over(fs, temporary, to);
+	(void)fs->ops->unlink(fs, temporary); /* still there where both are names of one file */
+	return failed ? error_errno(error, "store.link", failed, "give a second name to", from) : RECLOSER_OK;
+}
+
 recloser_status control_adopt(struct dataset *dataset, struct arena *arena, const char *staged, const char *relative,
 							  recloser_error *error)
 {

@@ -43,6 +43,7 @@ struct object_known {
 	json_t *records; /* {partition: its newest record} */
 	json_t *runs;    /* {run: its report}, of the latest */
 	json_t *sources; /* {fingerprint of a load: {run}} */
+	json_t *inputs;  /* {SHA-256 of an input: {run}} */
 	uint64_t count;  /* of records in the ledger, as far as this tells */
 	bool partial;    /* not every partition is in `records` */
 	char token[BUCKET_TOKEN];
@@ -147,6 +148,7 @@ void object_known_write(struct dataset *dataset, struct arena *arena); /* best e
 json_t *object_known_file(struct dataset *dataset, const char *relative);
 /* Is it one that is kept in known.json only? `text` is its JSON; what else is worth it is kept as well. */
 bool object_known_keep(struct dataset *dataset, const char *relative, const void *text, size_t count);
+void object_known_alias(struct dataset *dataset, const char *relative, const char *alias); /* as control_alias */
 
 /* ---- live objects (object_live.c) ---- */
 

@@ -105,7 +105,7 @@ recloser_status object_control_read(struct dataset *dataset, struct arena *arena
 	const json_t *known = object_known_file(dataset, relative);
 	*bytes = known ? (char *)json_text(arena, known) : NULL;
 	*count = *bytes ? strlen(*bytes) : 0;
-	if (*bytes || text_starts(relative, "sources/"))
+	if (*bytes || text_starts(relative, "sources/") || text_starts(relative, "inputs/"))
 		return RECLOSER_OK;
 	enum bucket_answer answer = bucket->ops->get(bucket, key, NULL, &sink, NULL, error);
 	if (answer == BUCKET_ABSENT)

@@ -8,7 +8,7 @@
 
 #include "commit/object.h"
 
-enum { MOST_RECORDS = 2000, MOST_RUNS = 8, MOST_SOURCES = 200, LONGEST_REPORT = 1 << 17, LONGEST_RECORDS = 8 << 20 };
+enum { MOST_RECORDS = 2000, MOST_RUNS = 8, MOST_SOURCES = 200, MOST_INPUTS = 500, LONGEST_REPORT = 1 << 17, LONGEST_RECORDS = 8 << 20 };
 
 static const char *known_key(const struct dataset *dataset, struct arena *arena)
 {
@@ -56,6 +56,7 @@ recloser_status object_known_read(struct dataset *dataset, recloser_error *error
 	objects->known.records = member_or_new(objects->arena, json, "records");
 	objects->known.runs = member_or_new(objects->arena, json, "runs");
 	objects->known.sources = member_or_new(objects->arena, json, "sources");
+	objects->known.inputs = member_or_new(objects->arena, json, "inputs");
 	objects->probed = json_is_object(probe) && bucket_abilities_read(probe, objects->bucket, &objects->can);
 	objects->known.config = json_is_object(config) ? config : NULL;
 	objects->known.partial = json_is_true(json_object_get(json, "partial"));
@@ -77,7 +78,10 @@ static json_t *table_of(struct dataset *dataset, const char *relative, const cha
 	if (!slash || !text_ends(relative, ending))
 		return NULL;
 	*name = arena_strndup(dataset->objects->arena, slash + 1, strlen(slash + 1) - strlen(ending));
-	return text_starts(relative, "runs/") ? known->runs : text_starts(relative, "sources/") ? known->sources : NULL;
+	return text_starts(relative, "runs/")      ? known->runs
+		   : text_starts(relative, "sources/") ? known->sources
+		   : text_starts(relative, "inputs/")  ? known->inputs
+											   : NULL;
 }
 
 json_t *object_known_file(struct dataset *dataset, const char *relative)
@@ -109,6 +113,20 @@ bool object_known_keep(struct dataset *dataset, const char *relative, const void
 	shorten(table, only_here ? MOST_SOURCES : MOST_RUNS);
 	objects->known.changed = true;
 	return only_here;
+}
+
+void object_known_alias(struct dataset *dataset, const char *relative, const char *alias)
+{
+	struct objects *objects = dataset->objects;
+	const char *run, *name;
+	if (!table_of(dataset, relative, &run) || table_of(dataset, alias, &name) != objects->known.inputs)
+		return;
+	json_t *json = json_new_object(objects->arena);
+	json_put_text(objects->arena, json, "run", run);
+	(void)json_object_del(objects->known.inputs, name); /* to be the newest */
+	json_put(objects->arena, objects->known.inputs, name, json);
+	shorten(objects->known.inputs, MOST_INPUTS);
+	objects->known.changed = true;
 }
 
 /* ---- writing ---- */
@@ -153,6 +171,7 @@ void object_known_write(struct dataset *dataset, struct arena *arena)
 		json_put_bool(arena, json, "partial", true);
 	json_put(arena, json, "runs", objects->known.runs);
 	json_put(arena, json, "sources", objects->known.sources);
+	json_put(arena, json, "inputs", objects->known.inputs);
 	const char *text = json_compact(arena, json);
 	bucket_body_bytes(&body, text, strlen(text));
 	enum bucket_answer answer =

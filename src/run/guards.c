@@ -22,7 +22,7 @@ void run_warn(struct run *run, const char *text)
 
 /* ---- policies ---- */
 
-static const char *const guard_names[] = {"disappeared", "key_churn", "totals", "older", "moved"};
+static const char *const guard_names[] = {"disappeared", "key_churn", "totals", "older", "repeated", "moved"};
 enum { GUARDS = sizeof guard_names / sizeof *guard_names };
 
 recloser_status run_check_accept(const struct run *run, recloser_error *error)
@@ -38,7 +38,7 @@ recloser_status run_check_accept(const struct run *run, recloser_error *error)
 		const char *near = text_nearest(name, guard_names, GUARDS);
 		if (near)
 			return error_hint(error, "did you mean \"%s\"?", near);
-		return error_hint(error, "the guards are disappeared, key_churn, totals, older and moved");
+		return error_hint(error, "the guards are disappeared, key_churn, totals, older, repeated and moved");
 	}
 	return RECLOSER_OK;
 }
@@ -320,15 +320,14 @@ static recloser_status judge_totals(struct run *run, struct run_part *part, recl
 
 /* ---- older publications ---- */
 
-static bool is_source(const struct record *record, const struct batch_part *batch)
+bool run_is_source(const struct record *record, const struct input *input)
 {
 	const json_t *sources = json_object_get(record->json, "sources");
-	for (size_t i = 0; i < json_array_size(sources); i++)
-		for (size_t k = 0; k < batch->input_count; k++) {
-			const char *sha256 = json_get_text(json_array_get(sources, i), "sha256");
-			if (sha256 && strcmp(sha256, batch->inputs[k]->sha256) == 0)
-				return true;
-		}
+	for (size_t i = 0; i < json_array_size(sources); i++) {
+		const char *sha256 = json_get_text(json_array_get(sources, i), "sha256");
+		if (sha256 && strcmp(sha256, input->sha256) == 0)
+			return true;
+	}
 	return false;
 }
 
@@ -337,8 +336,9 @@ static recloser_status seen_before(struct run *run, const struct run_part *part,
 {
 	const struct batch_part *batch = part->part.batch_part;
 	*what = NULL;
-	if (is_source(part->base, batch))
-		return RECLOSER_OK; /* the live version is from this file too: another spec, not an older publication */
+	for (size_t i = 0; i < batch->input_count; i++)
+		if (run_is_source(part->base, batch->inputs[i]))
+			return RECLOSER_OK; /* the live version is from this file too: another spec, not an older publication */
 	struct strings sources = {0};
 	int64_t seq;
 	size_t which;
@@ -389,6 +389,7 @@ static recloser_status judge_older(struct run *run, struct run_part *part, reclo
 recloser_status run_guard_part(struct run *run, struct run_part *part, recloser_error *error)
 {
 	RC_TRY(judge_totals(run, part, error));
+	RC_TRY(run_guard_repeated(run, part, error));
 	if (!part->reference)
 		return RECLOSER_OK;
 	bool other;

@@ -3,7 +3,7 @@
  * same engine as a run that held nothing back, and every partition it made or found equal is still live. Its cost is the hash
  * of the input and a look at the records; no engine is started and nothing is written.
  *
- * sources/<fingerprint>.json is only an index into runs/: it may be lost. */
+ * sources/<fingerprint>.json and inputs/<sha256>.json are only indexes into runs/: they may be lost. */
 #include <string.h>
 
 #include "base/json.h"
@@ -73,7 +73,7 @@ static void take_fingerprints(struct run *run)
 	run->fingerprint = digest_of(arena, all);
 }
 
-static recloser_status read_json(struct run *run, const char *relative, json_t **out, recloser_error *error)
+recloser_status run_read_json(struct run *run, const char *relative, json_t **out, recloser_error *error)
 {
 	char *bytes;
 	size_t count;
@@ -102,11 +102,11 @@ recloser_status run_recall(struct run *run, recloser_error *error)
 	if (run->options->force || run->options->dry_run)
 		return RECLOSER_OK;
 	json_t *index, *report;
-	RC_TRY(read_json(run, arena_printf(run->arena, "sources/%s.json", run->fingerprint), &index, error));
+	RC_TRY(run_read_json(run, arena_printf(run->arena, "sources/%s.json", run->fingerprint), &index, error));
 	const char *earlier = index ? json_get_text(index, "run") : NULL;
 	if (!earlier)
 		return RECLOSER_OK;
-	RC_TRY(read_json(run, arena_printf(run->arena, "runs/%s.json", earlier), &report, error));
+	RC_TRY(run_read_json(run, arena_printf(run->arena, "runs/%s.json", earlier), &report, error));
 	if (!report || !json_get_bool(report, "complete", false))
 		return RECLOSER_OK;
 	bool live;
@@ -118,6 +118,19 @@ recloser_status run_recall(struct run *run, recloser_error *error)
 	return RECLOSER_OK;
 }
 
+/* For the guard `repeated`: which run has made versions of these bytes last. The report gets a second name, which costs no sync;
+ * in a bucket the run's stands in known.json. */
+static void index_inputs(struct run *run, const char *report)
+{
+	recloser_error ignored = {0};
+	bool wrote = false;
+	for (size_t i = 0; i < run->part_count; i++)
+		wrote |= run->parts[i].outcome == PART_NEW || run->parts[i].outcome == PART_REPLACED;
+	for (size_t i = 0; i < run->input_count && wrote; i++)
+		if (control_alias(run->dataset, run->arena, report, arena_printf(run->arena, "inputs/%s.json", run->inputs[i].sha256), &ignored) != RECLOSER_OK)
+			return;
+}
+
 recloser_status run_remember(struct run *run, json_t *report, bool through, recloser_error *error)
 {
 	struct arena *arena = run->arena;
@@ -126,7 +139,9 @@ recloser_status run_remember(struct run *run, json_t *report, bool through, recl
 		complete &= run->parts[i].outcome == PART_NEW || run->parts[i].outcome == PART_REPLACED || run->parts[i].outcome == PART_UNCHANGED;
 	json_put_bool(arena, report, "complete", complete);
 	const char *text = json_text(arena, report);
-	RC_TRY(control_write(run->dataset, arena, arena_printf(arena, "runs/%s.json", run->id), text, strlen(text), error));
+	const char *name = arena_printf(arena, "runs/%s.json", run->id);
+	RC_TRY(control_write(run->dataset, arena, name, text, strlen(text), error));
+	index_inputs(run, name);
 	if (!complete)
 		return RECLOSER_OK;
 	json_t *index = json_new_object(arena);

@@ -71,6 +71,7 @@ struct run {
 	struct neighbour *neighbours; /* schema.c: versions of other partitions that new ones are compared with */
 	size_t neighbour_count;
 	bool neighbours_known;
+	struct repeated *repetitions; /* repeated.c: of each input, where its bytes have been loaded */
 	const char *window_start;  /* first day of the freshness window, NULL: none */
 	bool attempt_known;        /* the time of the first attempt stands under attempts/ */
 	uint64_t held, frozen, disappeared, moved, carried;
@@ -88,6 +89,8 @@ recloser_status run_inputs(struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_recall(struct run *run, recloser_error *error) RC_CHECKED;
 /* `through`: the run came to its end, and may be recalled. */
 recloser_status run_remember(struct run *run, json_t *report, bool through, recloser_error *error) RC_CHECKED;
+/* A JSON file of the control directory; NULL when there is none. */
+recloser_status run_read_json(struct run *run, const char *relative, json_t **out, recloser_error *error) RC_CHECKED;
 /* read.c */
 recloser_status run_read(struct run *run, recloser_error *error) RC_CHECKED;
 /* compare.c: the live versions, and what becomes of each partition against them. */
@@ -119,6 +122,9 @@ const char *run_other_identity(const struct run *run, const struct reference *re
 void run_warn(struct run *run, const char *text);
 recloser_status run_check_accept(const struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_guard_part(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
+bool run_is_source(const struct record *record, const struct input *input); /* did this file give the version rows? */
+/* repeated.c: bytes that are live already, under another name. */
+recloser_status run_guard_repeated(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
 /* moves.c: keys that are now in another partition. */
 recloser_status run_guard_moves(struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_apply_policy(struct run *run, struct run_part *part, const char *name, enum policy policy, const char *what,

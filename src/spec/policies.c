@@ -29,6 +29,7 @@ void policies_default(struct spec *spec)
 	spec->disappeared = (struct guard){POLICY_WARN, {0, -1}, false};
 	spec->key_churn = (struct guard){POLICY_WARN, {0.2, -1}, false};
 	spec->older = (struct guard){POLICY_HOLD, nothing, false};
+	spec->repeated = (struct guard){POLICY_WARN, nothing, false};
 	spec->moved = (struct guard){POLICY_WARN, nothing, false};
 }
 
@@ -104,10 +105,11 @@ recloser_status field_guards(const struct reader *reader, const struct field *fi
 	static const struct field fields[] = {
 		{"key_churn", field_guard, offsetof(struct spec, key_churn), NULL},
 		{"older", field_guard, offsetof(struct spec, older), NULL},
+		{"repeated", field_guard, offsetof(struct spec, repeated), NULL},
 		{"moved", field_guard, offsetof(struct spec, moved), NULL},
 	};
 	(void)field;
-	return fields_read(reader, value, "\"guards\"", fields, 3, target);
+	return fields_read(reader, value, "\"guards\"", fields, 4, target);
 }
 
 static recloser_status read_change(const struct reader *reader, const struct field *field, const struct node *value,

@@ -231,7 +231,7 @@ struct spec {
 	bool ties_refuse;
 	struct geometry_spec geometry;
 	bool other_columns_keep;
-	struct guard quarantine, disappeared, key_churn, older, moved;
+	struct guard quarantine, disappeared, key_churn, older, repeated, moved;
 	struct total *totals;
 	size_t total_count;
 	struct freshness freshness;

@@ -267,6 +267,7 @@ static json_t *spec_meaning(struct arena *arena, const struct spec *spec)
 	put_guard(arena, object, "disappeared", &spec->disappeared);
 	put_guard(arena, object, "key_churn", &spec->key_churn);
 	put_guard(arena, object, "older", &spec->older);
+	put_guard(arena, object, "repeated", &spec->repeated);
 	put_guard(arena, object, "moved", &spec->moved);
 	json_put(arena, object, "totals", totals_meaning(arena, spec));
 	json_put_text(arena, object, "freshness", spec->freshness.column);

@@ -570,6 +570,103 @@ class Older(Guards):
         self.assertEqual(report["outcome"], "loaded")
 
 
+class Repeated(Guards):
+    """Last month's file under a new name. What a value of the file's name or of --set says, the rows do not."""
+    columns = {"month": '{name: "_([0-9]{4}-[0-9]{2})"}'}
+    june = rows("id,state,note", "A,TX,x", "B,NM,x")
+    july = rows("id,state,note", "A,TX,y", "B,NM,y")
+
+    def named(self, **fields):
+        return self.plain(**{"partition": "[state, month]", **fields})
+
+    def words(self, report, month="2025-06", now="2025-08", state="TX"):
+        said = [w for w in report["warnings"] if "these bytes were loaded" in w]
+        self.assertEqual(len(said), 1 if month else 0, report["warnings"])
+        if month:
+            record = self.ledger(f"state={state}/month={month}")[-1]
+            self.assertIn(f"these bytes were loaded as month={month} on {record['loaded_at'][:10]} (run {record['run']}) and are live there; "
+                          f"now they come as month={now}", said[0])
+
+    def test_policies(self):
+        for policy in ("allow", "warn", "hold", "refuse"):
+            for series in (None, "month"):
+                with self.subTest(policy=policy, series=series):
+                    self.lake = f"lake_{policy}_{series}"
+                    spec = self.named(root=self.lake, series=series, **({"guards": f"{{repeated: {policy}}}"} if policy != "warn" else {}))
+                    self.load(spec, self.write("q_2025-06.csv", self.june))
+                    self.load(spec, self.write("q_2025-07.csv", self.july))
+                    august = self.write("q_2025-08.csv", self.june)
+                    if policy == "hold":
+                        report = self.load(spec, august, code=HELD)
+                        self.assertEqual({p["held_by"] for p in report["partitions"]}, {"repeated"})
+                        self.words(report)
+                    elif policy == "refuse":
+                        self.assertEqual(self.refused(spec, august, said=("loaded as month=2025-06", "--accept repeated"))["code"], "guard.repeated")
+                    if policy in ("hold", "refuse"):
+                        report = self.load(spec, august, "--accept", "repeated")
+                        self.assert_did(report, "repeated", "accepted", "state=TX/month=2025-08")
+                    else:
+                        self.words(self.load(spec, august, "--dry-run"), policy == "warn" and "2025-06")
+                        report = self.load(spec, august)
+                        self.words(report, policy == "warn" and "2025-06")
+                        if policy == "warn":
+                            self.assert_did(report, "repeated", "warned", "state=TX/month=2025-08")
+                    self.assertEqual(self.load(spec, august, "--force")["warnings"], [])
+                    self.assertEqual(self.load(spec, self.dir / "q_2025-06.csv", "--force")["warnings"], [])
+        self.lake = "lake"
+
+    def test_another_setting(self):
+        spec = self.plain(partition="[month]", columns={"month": "{set: required}"})
+        one = self.write("one.csv", self.june)
+        self.load(spec, one, "--set", "month=2025-01")
+        said = self.load(spec, one, "--set", "month=2025-02")["warnings"]
+        self.assertIn("one.csv: these bytes were loaded as month=2025-01 on", said[0])
+        self.assertIn("now they come as month=2025-02", said[0])
+
+    def test_among_several_files(self):
+        spec = self.named(source='{files: "*", several: union}')
+        self.load(spec, self.write("q_2025-06.csv", self.june), self.write("q_2025-07.csv", self.july))
+        other = self.write("q_2025-09.csv", rows("id,state,note", "A,TX,z"))
+        self.words(self.load(spec, self.write("q_2025-08.csv", self.july), other), "2025-07")
+
+    def test_held_in_part(self):
+        """A run that held something is not one that may be recalled, but what it loaded counts."""
+        spec = self.named(disappeared="hold", series="month")
+        self.load(spec, self.write("q_2025-05.csv", rows("id,state,note", "A,TX,z", "C,NM,z")))
+        self.load(spec, self.write("q_2025-06.csv", self.june), code=HELD)
+        self.words(self.load(spec, self.write("q_2025-08.csv", self.june), code=HELD))
+
+    def test_nothing_is_said(self):
+        june, july = self.write("q_2025-06.csv", self.june), self.write("q_2025-07.csv", self.june)
+        spec = self.named()
+        self.load(spec, june, "--only", "state=TX")
+        self.assertEqual(self.load(spec, june)["warnings"], [])  # the rest of it
+        self.words(self.load(spec, july), "2025-06", "2025-07", "NM")
+        # Another spec for the same partitions.
+        self.assertEqual(self.load(self.named(columns={"note": "{map: {x: z}}"}), june)["warnings"], [])
+        # The wrong file was loaded as June, and has been replaced since.
+        self.lake = "other"
+        spec = self.named(root="other")
+        self.load(spec, june)
+        self.load(spec, self.write("q_2025-06.csv", self.july), "--accept", "older")
+        self.words(self.load(spec, july), None)
+
+    def test_months_in_the_rows(self):
+        spec = self.plain(partition="[month]", columns={"month": "{}"})
+        all_of_it = self.write("all.csv", rows("id,month", "A,2025-01", "B,2025-02"))
+        self.load(spec, all_of_it, "--only", "month=2025-01")
+        self.assertEqual(self.load(spec, all_of_it)["warnings"], [])
+        self.assertEqual(self.load(spec, self.copy(all_of_it, "again.csv"))["warnings"], [])
+
+    def test_index_is_no_more_than_that(self):
+        spec = self.named()
+        self.load(spec, self.write("q_2025-06.csv", self.june))
+        (index,) = (self.control / "inputs").iterdir()
+        self.assertTrue(index.samefile(self.control / "runs" / f"{self.ledger('state=TX/month=2025-06')[0]['run']}.json"))
+        index.unlink()
+        self.words(self.load(spec, self.write("q_2025-08.csv", self.june)), None)
+
+
 class Moved(Guards):
     def both(self, *lines):
         return rows("id,state,capacity", *lines)
