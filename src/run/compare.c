@@ -131,7 +131,7 @@ static recloser_status recognise(struct run *run, struct run_part *part, bool *c
 }
 
 /* The rows of a partition that differs against those of its reference. */
-static recloser_status judge(struct run *run, struct run_part *part, recloser_error *error)
+static recloser_status ask(struct run *run, struct run_part *part, recloser_error *error)
 {
 	bool sound = part->base && part->live == LIVE_SOUND;
 	if (!sound && !part->base)
@@ -142,6 +142,14 @@ static recloser_status judge(struct run *run, struct run_part *part, recloser_er
 	if (part->reference)
 		RC_TRY(run_count_keys(run, part, error));
 	return run_guard_part(run, part, error);
+}
+
+static recloser_status judge(struct run *run, struct run_part *part, recloser_error *error)
+{
+	run->saying = &part->said;
+	recloser_status status = ask(run, part, error);
+	run->saying = NULL;
+	return status;
 }
 
 recloser_status run_compare_part(struct run *run, struct run_part *part, recloser_error *error)

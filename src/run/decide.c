@@ -179,6 +179,7 @@ static recloser_status look_again(void *arg, struct entry *entry, const struct r
 		return error_hint(error, "nothing was changed; run again, and the rows are carried from that version");
 	}
 	RC_TRY(run_forget_gone(run, part, error));
+	run_unsay(run, part, false);
 	RC_TRY(run_compare_part(run, part, error));
 	if (run->disappeared || run->disappeared_path)
 		RC_TRY(run_write_disappeared(run, error));
@@ -247,6 +248,8 @@ static void take_outcomes(struct run *run, const struct committing *committing, 
 			part->outcome = PART_CONFLICT;
 		else if (entry->outcome != ENTRY_PENDING && to_write(part))
 			part->outcome = outcome_of(entry->outcome);
+		if (part->outcome == PART_UNCHANGED)
+			run_unsay(run, part, true); /* somebody was first with these rows: nothing of this run went live */
 		if (to_write(part))
 			part->seq = entry->seq ? entry->seq : part->seq;
 		else if (part->outcome == PART_UNCHANGED || part->outcome == PART_CONFLICT)

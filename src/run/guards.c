@@ -18,6 +18,50 @@ void run_warn(struct run *run, const char *text)
 {
 	if (!strings_has(&run->warnings, text))
 		strings_add(run->arena, &run->warnings, text);
+	if (run->saying && !strings_has(run->saying, text))
+		strings_add(run->arena, run->saying, text);
+}
+
+static void strike_out(struct strings *from, const char *text)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < from->count; i++)
+		if (strcmp(from->at[i], text) != 0)
+			from->at[kept++] = from->at[i];
+	from->count = kept;
+}
+
+/* Is it also said of another partition, or accepted there? */
+static bool holds_elsewhere(const struct run *run, const struct run_part *but, const char *text)
+{
+	for (size_t i = 0; i < run->part_count; i++) {
+		const struct run_part *part = &run->parts[i];
+		if (part != but && (strings_has(&part->said, text) || strings_has(&part->said_of_moves, text) || strings_has(&part->accepted, text)))
+			return true;
+	}
+	return false;
+}
+
+static void unsay(struct run *run, const struct run_part *part, struct strings *said)
+{
+	for (size_t i = 0; i < said->count; i++)
+		if (!holds_elsewhere(run, part, said->at[i]))
+			strike_out(&run->warnings, said->at[i]);
+	*said = (struct strings){0};
+}
+
+void run_unsay(struct run *run, struct run_part *part, bool moves)
+{
+	unsay(run, part, &part->said);
+	if (moves)
+		unsay(run, part, &part->said_of_moves);
+	for (size_t i = 0; i < part->accepted.count; i++) {
+		bool of_moves = !moves && strcmp(part->accepted.at[i], "moved") == 0;
+		if (!of_moves && !holds_elsewhere(run, part, part->accepted.at[i]))
+			strike_out(&run->accepted, part->accepted.at[i]);
+	}
+	part->accepted = (struct strings){0};
+	part->guards = NULL;
 }
 
 /* ---- policies ---- */

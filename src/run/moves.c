@@ -161,7 +161,10 @@ recloser_status run_guard_moves(struct run *run, recloser_error *error)
 		if (threshold_exceeded(&guard->max, count, to->part.batch_part->rows)) {
 			const char *what = arena_printf(arena, "%s key%s moved from %s to %s", text_count(arena, count), count == 1 ? "" : "s", origin,
 			                                to->part.batch_part->path);
-			RC_TRY(run_apply_policy(run, to, "moved", guard->policy, what, error));
+			run->saying = &to->said_of_moves;
+			recloser_status status = run_apply_policy(run, to, "moved", guard->policy, what, error);
+			run->saying = NULL;
+			RC_TRY(status);
 			if (guard->policy == POLICY_HOLD)
 				hold_both(to, from);
 		}

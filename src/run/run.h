@@ -39,6 +39,7 @@ struct run_part {
 	json_t *totals;            /* {column: {now, before}}; NULL: none are declared */
 	json_t *guards;            /* [{guard, did, what}]: what the guards had to say; NULL: nothing */
 	struct strings accepted;   /* guards that would have held or refused it and were let pass */
+	struct strings said, said_of_moves; /* of the run's warnings, those that come of what it was asked, and of its keys elsewhere */
 	int64_t seq;
 };
 
@@ -65,6 +66,7 @@ struct run {
 	size_t part_count;
 	struct commit_report commit;
 	struct strings warnings, absent, accepted;
+	struct strings *saying;    /* where the warnings of now belong as well, or NULL (guards.c) */
 	struct strings ledger;     /* the partitions that have a record; read when first asked for */
 	const char ***ledger_values; /* of each, in the order of the partition columns; NULL: not a path of this layout */
 	bool ledger_known;
@@ -120,6 +122,8 @@ json_t *run_key_json(const struct run *run);
 /* NULL: the keys of the reference are made as those of this run (or its record does not tell). Else what is different. */
 const char *run_other_identity(const struct run *run, const struct reference *reference);
 void run_warn(struct run *run, const char *text);
+/* What was said of a partition against a version that is not the one in question any more, or (`moves`) at all, was not so. */
+void run_unsay(struct run *run, struct run_part *part, bool moves);
 recloser_status run_check_accept(const struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_guard_part(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
 bool run_is_source(const struct record *record, const struct input *input); /* did this file give the version rows? */

@@ -836,11 +836,11 @@ class ForeignVersions(Guards):
 class Race(Guards):
     """Two loads that were compared with the same live version; the second finds the first one's instead, and is asked again."""
 
-    def race(self, spec, *files):
+    def race(self, spec, *files, words=()):
         """Both wait for the lock with all staged; the reports, the one that was first ahead."""
         with open(self.control / "lock", "a+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            running = [subprocess.Popen([PROGRAM, "load", spec, f, "--wait", "60", "--json"], cwd=self.dir, stdout=subprocess.PIPE,
+            running = [subprocess.Popen([PROGRAM, "load", spec, f, "--wait", "60", "--json", *words], cwd=self.dir, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE) for f in files]
             for _ in range(300):
                 if len([p for p in self.control.glob("staging/*/**/part") if p.is_file()]) >= 4:
@@ -893,6 +893,37 @@ class Race(Guards):
         report = self.recloser_json("load", spec, loser)
         self.assertEqual(self.part(report)["carried"], 1)
         self.assertEqual({"NM", "OK"} - set(self.ids()), set())
+
+
+    def test_what_is_accepted_is_accepted_once(self):
+        """The same load twice at once: the second one's partitions are unchanged, and nothing of it was let pass."""
+        spec = self.plain()
+        first, second = (self.write(f"{i}.csv", queue(("A", i)) + queue(("B", i), state="NM").split("\n", 1)[1]) for i in (1, 2))
+        self.load(spec, first)
+        self.load(spec, second)
+        (code, one), (other, two) = self.race(spec, first, first, words=("--accept", "older"))
+        self.assertEqual((code, other), (OK, OK))
+        won, lost = sorted((one, two), key=lambda r: r["rows_unchanged"])
+        self.assertEqual((won["rows_written"], lost["rows_unchanged"]), (2, 2))
+        self.assertEqual((won["accepted"], len(won["warnings"])), (["older"], 2))
+        self.assertEqual((lost["accepted"], lost["warnings"]), ([], []))
+        self.assertEqual([p["outcome"] for p in lost["partitions"] if "guards" not in p], ["unchanged"] * 2)
+        self.assertEqual([r.get("accepted") for r in self.ledger(TX)], [None, None, ["older"]])
+
+    def test_what_is_said_is_said_of_the_version_that_was_live(self):
+        """Two loads of earlier files: what the second says of the version before the first one's is not said any more."""
+        spec = self.plain(totals="{capacity: {max_change: 10%, policy: warn}}")
+        files = [self.write(f"{i}.csv", queue(("A", i)) + queue(("B", i), state="NM").split("\n", 1)[1]) for i in (10, 20, 40)]
+        for file in files:
+            self.load(spec, file)
+        race = self.race(spec, *files[:2], words=("--accept", "older"))
+        self.assertEqual([code for code, _ in race], [OK, OK])
+        first, second = sorted((report for _, report in race), key=lambda r: self.part(r)["seq"])
+        self.assertEqual([self.part(r)["seq"] for r in (first, second)], [4, 5])
+        for report, live in ((first, 3), (second, 4)):
+            self.assertEqual(len(report["warnings"]), 4, report["warnings"])
+            self.assertEqual(sum(f"replaced since by seq {live}; accepted" in w for w in report["warnings"]), 2, report["warnings"])
+            self.assertEqual(len([e for p in report["partitions"] for e in p["guards"]]), 4)
 
 
 class Page(Guards):
