@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Step 5, keys that moved: gone from one partition and new in another of the same load, or new in one while the partition they
- * stand in is not mentioned any more (which leaves them in both). Partitions that differ in the series column hold the same
+ * stand in is not mentioned, any more or at all (which leaves them in both). Partitions that differ in the series column hold the same
  * keys by nature, so only those of one month are looked at together. */
 #include <inttypes.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/hive.h"
 #include "run/run.h"
 
-enum { ABSENT_READ = 200 }; /* files of absent partitions that are opened to look for keys */
+enum { ELSEWHERE_READ = 200 }; /* files of partitions that the source does not mention that are opened to look for keys */
 
 static struct run_part *part_at(struct run *run, const char *path)
 {
@@ -23,64 +23,94 @@ static bool goes_live(const struct run_part *part)
 	return part->outcome == PART_NEW || part->outcome == PART_REPLACED;
 }
 
-/* Are partitions that are not mentioned looked into? Only where something new goes live, and not in an object store: there each
- * would be a download, and a load's requests must not grow with the partitions that exist. */
-static bool looks_elsewhere(const struct run *run)
+/* Where keys are looked for beside the load's own partitions. Not in an object store: there each would be a download, and a load's
+ * requests must not grow with the partitions that exist. */
+struct elsewhere {
+	bool any;
+	struct strings others;  /* partitions that no load mentioned together with these */
+	struct strings columns; /* in which such a one and the new one are equal */
+};
+
+static recloser_status look_elsewhere(struct run *run, struct elsewhere *elsewhere, recloser_error *error)
 {
 	bool new_keys = false;
+	if (run->dataset->bucket || !run->dataset->config)
+		return RECLOSER_OK;
 	for (size_t i = 0; i < run->part_count; i++)
 		new_keys |= goes_live(&run->parts[i]) && (!run->parts[i].reference || run->parts[i].fresh);
-	return run->absent.count && new_keys && !run->dataset->bucket;
-}
-
-/* The keys of the partitions that the source no longer mentions, into the table `elsewhere`. */
-static recloser_status read_absent(struct run *run, recloser_error *error)
-{
-	struct arena *arena = run->arena;
-	const char *key = sql_name(arena, run->spec->key_column);
-	RC_TRY(engine_runf(run->engine, "make the list of keys elsewhere", error, "CREATE TABLE elsewhere (%s VARCHAR, path VARCHAR)", key));
-	for (size_t i = 0; i < run->absent.count && i < ABSENT_READ; i++) {
-		const char *path = run->absent.at[i], *file;
-		struct record *record;
-		enum live_state live;
-		RC_TRY(live_newest(run->dataset, arena, path, &record, &live, error));
-		if (!record || live != LIVE_SOUND)
-			continue;
-		struct reference reference = {.path = path, .record = record, .schema = json_object_get(record->json, "schema")};
-		if (!reference_has(&reference, run->spec->key_column))
-			continue;
-		RC_TRY(version_file(run->dataset, arena, record, &file, error));
-		RC_TRY(engine_runf(run->engine, "read the keys of a partition that is no longer mentioned", error,
-		                   "INSERT INTO elsewhere SELECT %s, %s FROM read_parquet(%s, hive_partitioning=false)", key, sql_text(arena, path),
-		                   sql_text(arena, file)));
-	}
+	if (new_keys)
+		RC_TRY(run_find_others(run, &elsewhere->columns, &elsewhere->others, error));
+	elsewhere->any = new_keys && run->absent.count + elsewhere->others.count > 0;
 	return RECLOSER_OK;
 }
 
-/* SQL: path and series value of the batch's rows, those carried over left out. */
-static const char *places(struct run *run)
+/* SQL: the file that holds the partition's keys; NULL: none does. */
+static recloser_status keys_of(struct run *run, const char *path, const char **file, recloser_error *error)
+{
+	struct record *record;
+	enum live_state live;
+	*file = NULL;
+	RC_TRY(live_newest(run->dataset, run->arena, path, &record, &live, error));
+	if (!record || live != LIVE_SOUND)
+		return RECLOSER_OK;
+	struct reference reference = {.path = path, .record = record, .schema = json_object_get(record->json, "schema")};
+	return reference_has(&reference, run->spec->key_column) ? version_file(run->dataset, run->arena, record, file, error) : RECLOSER_OK;
+}
+
+/* The keys of such partitions, into the table `elsewhere`: of all files in one statement, since each has few. */
+static recloser_status read_elsewhere(struct run *run, const struct elsewhere *elsewhere, recloser_error *error)
+{
+	struct arena *arena = run->arena;
+	const char *key = sql_name(arena, run->spec->key_column);
+	struct text files = text_on(arena), paths = text_on(arena);
+	RC_TRY(engine_runf(run->engine, "make the list of keys elsewhere", error, "CREATE TABLE elsewhere (%s VARCHAR, path VARCHAR, publication VARCHAR)", key));
+	for (size_t i = 0; i < run->absent.count + elsewhere->others.count && i < ELSEWHERE_READ; i++) {
+		bool absent = i < run->absent.count;
+		const char *path = absent ? run->absent.at[i] : elsewhere->others.at[i - run->absent.count], *file;
+		RC_TRY(keys_of(run, path, &file, error));
+		if (!file)
+			continue;
+		const char **values = partition_values(arena, &run->spec->partition, path), **of = arena_array(arena, elsewhere->columns.count + 1, sizeof *of);
+		for (size_t c = 0, count = 0; c < run->spec->partition.count && values; c++)
+			if (strings_has(&elsewhere->columns, run->spec->partition.at[c]))
+				of[count++] = values[c];
+		text_addf(&files, "%s%s", files.length ? ", " : "", sql_text(arena, file));
+		text_addf(&paths, "%s(%s, %s, %s)", paths.length ? ", " : "", sql_text(arena, file), sql_text(arena, path),
+		          absent ? "NULL" : sql_text(arena, partition_path(arena, &elsewhere->columns, of)));
+	}
+	if (files.length == 0)
+		return RECLOSER_OK;
+	return engine_runf(run->engine, "read the keys of partitions that the source does not mention", error,
+	                   "INSERT INTO elsewhere SELECT r.%s, p.path, p.publication FROM read_parquet([%s], hive_partitioning=false, filename='_rc_file') r"
+	                   " JOIN (VALUES %s) p(file, path, publication) ON r._rc_file = p.file", key, files.at, paths.at);
+}
+
+/* SQL: path, series value and publication of the batch's rows, those carried over left out. */
+static const char *places(struct run *run, const struct elsewhere *elsewhere)
 {
 	struct arena *arena = run->arena;
 	const char *series = run->spec->series;
-	return arena_printf(arena, "(SELECT %s, %s AS path, %s AS series FROM batch WHERE _rc_src >= 0)", sql_name(arena, run->spec->key_column),
-	                    batch_path_sql(arena, &run->spec->partition),
-	                    series ? arena_printf(arena, "CAST(%s AS VARCHAR)", sql_name(arena, series)) : "''");
+	return arena_printf(arena, "(SELECT %s, %s AS path, %s AS series, %s AS publication FROM batch WHERE _rc_src >= 0)",
+	                    sql_name(arena, run->spec->key_column), batch_path_sql(arena, &run->spec->partition),
+	                    series ? arena_printf(arena, "CAST(%s AS VARCHAR)", sql_name(arena, series)) : "''",
+	                    batch_path_sql(arena, &elsewhere->columns));
 }
 
 /* One row a pair of partitions: to, from (where the key stood), home (the partition of this load that lost it, or from). */
-static recloser_status find_pairs(struct run *run, struct rows *rows, recloser_error *error)
+static recloser_status find_pairs(struct run *run, const struct elsewhere *elsewhere, struct rows *rows, recloser_error *error)
 {
 	struct arena *arena = run->arena;
 	const char *key = sql_name(arena, run->spec->key_column);
 	struct text candidates = text_on(arena);
 	if (run->disappeared)
-		text_addf(&candidates, "SELECT %s, \"partition\" AS origin, _rc_in AS home, _rc_series AS series FROM disappeared", key);
-	if (looks_elsewhere(run))
-		text_addf(&candidates, "%sSELECT %s, path AS origin, path AS home, NULL AS series FROM elsewhere", candidates.length ? " UNION ALL " : "", key);
+		text_addf(&candidates, "SELECT %s, \"partition\" AS origin, _rc_in AS home, _rc_series AS series, CAST(NULL AS VARCHAR) AS publication FROM disappeared", key);
+	if (elsewhere->any)
+		text_addf(&candidates, "%sSELECT %s, path AS origin, path AS home, CAST(NULL AS VARCHAR) AS series, publication FROM elsewhere",
+		          candidates.length ? " UNION ALL " : "", key);
 	return engine_query(run->engine, arena, "look for keys that moved", arena_printf(arena,
 	    "SELECT b.path, c.origin, c.home, count(*) FROM (%s) c JOIN %s b ON c.%s = b.%s"
-	    " WHERE b.path <> c.home AND (c.series IS NULL OR c.series = b.series) GROUP BY ALL ORDER BY 1, 2, 3",
-	    candidates.at, places(run), key, key), rows, error);
+	    " WHERE b.path <> c.home AND (c.series IS NULL OR c.series = b.series) AND (c.publication IS NULL OR c.publication = b.publication)"
+	    " GROUP BY ALL ORDER BY 1, 2, 3", candidates.at, places(run, elsewhere), key, key), rows, error);
 }
 
 /* Of the keys of a pair, those that `to` did not have before. */
@@ -127,8 +157,8 @@ static void say_torn(struct run *run, const struct run_part *to, const struct ru
 {
 	const char *keys = arena_printf(run->arena, "%s key%s", text_count(run->arena, count), count == 1 ? "" : "s");
 	if (!from && goes_live(to) && same_month(run, to, origin))
-		run_warn(run, arena_printf(run->arena, "%s %s in %s, which the source no longer mentions, and in %s", keys,
-		                           count == 1 ? "is now" : "are now", origin, to->part.batch_part->path));
+		run_warn(run, arena_printf(run->arena, "%s %s in %s, which the source %s, and in %s", keys, count == 1 ? "is now" : "are now", origin,
+		                           strings_has(&run->absent, origin) ? "no longer mentions" : "does not mention", to->part.batch_part->path));
 	else if (from && goes_live(from) && !goes_live(to))
 		run_warn(run, arena_printf(run->arena, "%s of %s %s in no partition while %s is held", keys, origin, count == 1 ? "is" : "are",
 		                           to->part.batch_part->path));
@@ -142,12 +172,15 @@ recloser_status run_guard_moves(struct run *run, recloser_error *error)
 	const struct guard *guard = &run->spec->moved;
 	struct arena *arena = run->arena;
 	struct rows rows;
-	bool elsewhere = looks_elsewhere(run);
-	if ((run->disappeared == 0 && !elsewhere) || guard->policy == POLICY_ALLOW)
+	struct elsewhere elsewhere = {0};
+	if (guard->policy == POLICY_ALLOW)
 		return RECLOSER_OK;
-	if (elsewhere)
-		RC_TRY(read_absent(run, error));
-	RC_TRY(find_pairs(run, &rows, error));
+	RC_TRY(look_elsewhere(run, &elsewhere, error));
+	if (run->disappeared == 0 && !elsewhere.any)
+		return RECLOSER_OK;
+	if (elsewhere.any)
+		RC_TRY(read_elsewhere(run, &elsewhere, error));
+	RC_TRY(find_pairs(run, &elsewhere, &rows, error));
 	for (size_t r = 0; r < rows.row_count; r++) {
 		const char *origin = rows_at(&rows, r, 1), *home = rows_at(&rows, r, 2);
 		struct run_part *to = part_at(run, rows_at(&rows, r, 0)), *from = part_at(run, home);

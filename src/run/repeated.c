@@ -21,7 +21,7 @@ static bool is_told_by(const struct column *column)
 	}
 }
 
-static bool is_told(const struct spec *spec, const struct source_spec *source, const char *name)
+bool run_is_told(const struct spec *spec, const struct source_spec *source, const char *name)
 {
 	if (spec->publisher_column && strcmp(spec->publisher_column, name) == 0)
 		return true;
@@ -61,7 +61,7 @@ static recloser_status get_to_know(struct run *run, const struct input *input, s
 	repeated->known = true;
 	bool *told = arena_array(run->arena, columns->count + 1, sizeof *told);
 	for (size_t c = 0; c < columns->count; c++)
-		any |= told[c] = is_told(run->spec, input->source, columns->at[c]);
+		any |= told[c] = run_is_told(run->spec, input->source, columns->at[c]);
 	if (!any)
 		return RECLOSER_OK;
 	repeated->told = told;

@@ -128,6 +128,7 @@ recloser_status run_check_accept(const struct run *run, recloser_error *error) R
 recloser_status run_guard_part(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
 bool run_is_source(const struct record *record, const struct input *input); /* did this file give the version rows? */
 /* repeated.c: bytes that are live already, under another name. */
+bool run_is_told(const struct spec *spec, const struct source_spec *source, const char *column); /* by name or caller, not by rows */
 recloser_status run_guard_repeated(struct run *run, struct run_part *part, recloser_error *error) RC_CHECKED;
 /* moves.c: keys that are now in another partition. */
 recloser_status run_guard_moves(struct run *run, recloser_error *error) RC_CHECKED;
@@ -136,12 +137,16 @@ recloser_status run_apply_policy(struct run *run, struct run_part *part, const c
 /* series.c: the partition before, and those that the source no longer mentions. */
 recloser_status run_find_before(struct run *run, const struct batch_part *part, const char **path, const char ***values,
                                 recloser_error *error) RC_CHECKED;
+/* Live partitions that may not have the keys of one that is new and follows none: `columns` are those that tell one publication from
+ * another (month, publisher), and in these the two are equal. Those of the load, and absent ones, are not among them. */
+recloser_status run_find_others(struct run *run, struct strings *columns, struct strings *others, recloser_error *error) RC_CHECKED;
 recloser_status run_find_absent(struct run *run, recloser_error *error) RC_CHECKED;
 /* window.c: freshness. */
 recloser_status run_check_backfill(const struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_open_window(struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_note_attempt(struct run *run, recloser_error *error) RC_CHECKED;
 recloser_status run_close_window(struct run *run, recloser_error *error) RC_CHECKED;
+const char *run_as_date(struct arena *arena, const char *value); /* "2026", "2026-07", "20260715": with hyphens; NULL: no date */
 bool run_is_frozen(struct run *run, const struct run_part *part);
 /* stage.c */
 recloser_status run_stage(struct run *run, recloser_error *error) RC_CHECKED;

@@ -257,3 +257,60 @@ recloser_status run_find_absent(struct run *run, recloser_error *error)
 		find_without_successor(run, &scope, live);
 	return RECLOSER_OK;
 }
+
+/* ---- partitions beside new ones ---- */
+
+static bool is_brand_new(const struct run_part *part)
+{
+	return part->outcome == PART_NEW && !part->base && !part->reference;
+}
+
+/* A column that tells one publication from another: keys recur in each, so that they are compared inside one only. What its values
+ * look like counts as well, for a spec need not say that months follow each other. */
+static bool tells_publications(const struct run *run, size_t column)
+{
+	const struct spec *spec = run->spec;
+	const char *name = spec->partition.at[column];
+	if ((spec->series && strcmp(spec->series, name) == 0) || (spec->freshness.column && strcmp(spec->freshness.column, name) == 0))
+		return true;
+	for (size_t i = 0; i < run->input_count; i++)
+		if (run_is_told(spec, run->inputs[i].source, name))
+			return true;
+	for (size_t i = 0; i < run->part_count; i++)
+		if (is_brand_new(&run->parts[i]) && run_as_date(run->arena, run->parts[i].part.batch_part->values[column]))
+			return true;
+	return false;
+}
+
+static const char *publication_of(struct run *run, const bool *tells, const struct strings *columns, const char **values)
+{
+	const char **of = arena_array(run->arena, columns->count + 1, sizeof *of);
+	size_t count = 0;
+	for (size_t c = 0; c < run->spec->partition.count; c++)
+		if (tells[c])
+			of[count++] = values[c];
+	return partition_path(run->arena, columns, of);
+}
+
+recloser_status run_find_others(struct run *run, struct strings *columns, struct strings *others, recloser_error *error)
+{
+	const struct strings *partition = &run->spec->partition;
+	bool *tells = arena_array(run->arena, partition->count + 1, sizeof *tells);
+	json_t *publications = json_new_object(run->arena);
+	for (size_t c = 0; c < partition->count; c++)
+		if ((tells[c] = tells_publications(run, c)))
+			strings_add(run->arena, columns, partition->at[c]);
+	for (size_t i = 0; i < run->part_count && columns->count < partition->count; i++)
+		if (is_brand_new(&run->parts[i]))
+			json_put_bool(run->arena, publications, publication_of(run, tells, columns, run->parts[i].part.batch_part->values), true);
+	if (json_object_size(publications) == 0 || run->options->only_count)
+		return RECLOSER_OK;
+	RC_TRY(live_list(run, error));
+	for (size_t k = 0; k < run->ledger.count; k++) {
+		const char **values = run->ledger_values[k];
+		if (values && !in_load(run, run->ledger.at[k]) && json_object_get(publications, publication_of(run, tells, columns, values))
+		    && !strings_has(&run->absent, run->ledger.at[k]))
+			strings_add(run->arena, others, run->ledger.at[k]);
+	}
+	return RECLOSER_OK;
+}

@@ -99,7 +99,7 @@ recloser_status run_close_window(struct run *run, recloser_error *error)
 /* ---- values ---- */
 
 /* "2026", "2026-07" and "2026-07-15" as they are, "202607" and "20260715" with hyphens; NULL: no date. */
-static const char *as_date(struct arena *arena, const char *value)
+const char *run_as_date(struct arena *arena, const char *value)
 {
 	size_t digits = strspn(value, "0123456789"), length = strlen(value);
 	if (digits == length && (length == 6 || length == 8))
@@ -121,7 +121,7 @@ static bool in_backfill(struct run *run, const char *value)
 	const char *from = run->options->backfill_from, *to = run->options->backfill_to;
 	if (!from && !to)
 		return false;
-	const char *first = from && *from ? as_date(run->arena, from) : NULL, *last = to && *to ? as_date(run->arena, to) : NULL;
+	const char *first = from && *from ? run_as_date(run->arena, from) : NULL, *last = to && *to ? run_as_date(run->arena, to) : NULL;
 	/* Both ends are inside: a month names all its days. */
 	return (!first || !before(value, first)) && (!last || strncmp(value, last, strlen(last)) <= 0);
 }
@@ -134,7 +134,7 @@ bool run_is_frozen(struct run *run, const struct run_part *part)
 	for (size_t i = 0; i < partition->count; i++) {
 		if (strcmp(partition->at[i], run->spec->freshness.column) != 0)
 			continue;
-		const char *text = part->part.batch_part->values[i], *value = as_date(run->arena, text);
+		const char *text = part->part.batch_part->values[i], *value = run_as_date(run->arena, text);
 		if (value)
 			return before(value, run->window_start) && !in_backfill(run, value);
 		run_warn(run, arena_printf(run->arena, "%s is \"%s\", which is no date (2026, 2026-07, 2026-07-15): the freshness window does not hold for it",
@@ -148,13 +148,13 @@ recloser_status run_check_backfill(const struct run *run, recloser_error *error)
 {
 	const char *ends[] = {run->options->backfill_from, run->options->backfill_to};
 	for (size_t i = 0; i < 2; i++) {
-		if (!ends[i] || !*ends[i] || as_date(run->arena, ends[i]))
+		if (!ends[i] || !*ends[i] || run_as_date(run->arena, ends[i]))
 			continue;
 		error_set(error, RECLOSER_USAGE, "cli.backfill", "--backfill: \"%s\" is no date", ends[i]);
 		return error_hint(error, "write a year, a month or a day: 2026, 2026-07, 2026-07-15; a range is 2026-01..2026-06");
 	}
-	const char *first = ends[0] && *ends[0] ? as_date(run->arena, ends[0]) : NULL;
-	const char *last = ends[1] && *ends[1] ? as_date(run->arena, ends[1]) : NULL;
+	const char *first = ends[0] && *ends[0] ? run_as_date(run->arena, ends[0]) : NULL;
+	const char *last = ends[1] && *ends[1] ? run_as_date(run->arena, ends[1]) : NULL;
 	/* As far as both are written: 2026-07-15..2026-07 ends with that month's last day. */
 	size_t length = first && last ? strlen(first) < strlen(last) ? strlen(first) : strlen(last) : 0;
 	if (length && strncmp(first, last, length) > 0) {

@@ -140,7 +140,7 @@ class Columns(Loading):
 
     def test_bounded(self):
         """A commit of thousands is scanned to its first entry, one of several publishers as far as it goes; the ledger is not walked."""
-        spec = self.queue_spec({}, key="{identity: [id]}", partition="[state]", revision=None, geometry=None)
+        spec = self.queue_spec({}, guards="{moved: allow}", key="{identity: [id]}", partition="[state]", revision=None, geometry=None)
         self.load(spec, self.csv("one.csv", "id,state,mw", *(f"{i},S{i:03},1" for i in range(300))))
         traced = self.dir / "trace"
         new = self.csv("two.csv", "id,state,mw", *(f"N{i},N{i:03},1" for i in range(20)))
