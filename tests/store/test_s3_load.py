@@ -85,6 +85,44 @@ class Loading(Lake):
         self.assertTrue((self.root / "_recloser/queue" / done["quarantine"]).read_bytes().startswith(b"PAR1"))
 
 
+class Beside(Lake):
+    """What a new partition is held against: the columns of others, and the bytes of other names. known.json tells both."""
+    SPEC = ('dataset: queue\nroot: s3://lake/{}\nsource: {{files: "*"}}\nkey: {{identity: [id]}}\npartition: [month]\n'
+            'columns: {{month: {{name: "_([0-9]{{4}}-[0-9]{{2}})"}}{}}}\n')
+
+    def setUp(self):
+        super().setUp()
+        self.text = self.spec(self.SPEC.format(self.place_in, "") + self.gateway.words, "text.yaml")
+        self.typed = self.spec(self.SPEC.format(self.place_in, ", mw: {type: double}") + self.gateway.words, "typed.yaml")
+
+    def months(self, spec, month, mw, code=0):
+        return self.call_json("load", spec, self.write(f"q_{month}.csv", f"id,mw\nA,{mw}\n"), code=code)
+
+    def test_columns(self):
+        for forgotten in (False, True):
+            with self.subTest(forgotten=forgotten):
+                if forgotten:
+                    self.remove("_recloser/queue/known.json")
+                else:
+                    self.months(self.typed, "2026-01", 1)
+                before = self.objects("queue")
+                error = self.months(self.text, "2026-02", 1, code=3)["error"]
+                self.assertEqual(error["what"], "column mw is DOUBLE in the live version of month=2026-01 and VARCHAR in this load")
+                self.assertEqual(self.objects("queue"), before)
+        self.months(self.typed, "2026-02", 2)
+        # Before it refuses for another partition's sake, the store is asked whether that is there.
+        for month in ("2026-01", "2026-02"):
+            self.remove(f"queue/month={month}/part.parquet")
+        self.assertEqual(self.months(self.text, "2026-03", 3)["outcome"], "loaded")
+
+    def test_bytes_that_come_again(self):
+        self.months(self.typed, "2026-01", 1)
+        self.months(self.typed, "2026-02", 2)
+        said = self.months(self.typed, "2026-03", 1)["warnings"]
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("q_2026-03.csv: these bytes were loaded as month=2026-01 on ", said[0])
+
+
 class Costs(Lake):
     """Requests, by the server's log: so many a partition that is touched, whatever else is there."""
 
