@@ -19,11 +19,39 @@ void json_scan_space(struct json_scan *scan)
 	scan->at = at;
 }
 
+static const char cut_off[] = "the file seems to be cut off: download it again";
+
+bool json_scan_cut_off(const struct json_scan *scan)
+{
+	return scan->hint == cut_off;
+}
+
+/* Does the text end before what stands here does: a text without its quote, a number or a word that is not whole? */
+static bool breaks_off(const struct json_scan *scan)
+{
+	static const char *const words[] = {"true", "false", "null"};
+	const char *at = scan->at, *end = scan->end;
+	size_t left = (size_t)(end - at);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (left < strlen(words[i]) && memcmp(at, words[i], left) == 0)
+			return true; /* also where nothing is left */
+	if (*at == '"') {
+		for (at++; at < end && *at != '"'; at++)
+			at += *at == '\\';
+		return at >= end;
+	}
+	if (*at != '-' && (*at < '0' || *at > '9'))
+		return false;
+	while (at < end && (strchr("+-.eE", *at) ? *at != '\0' : *at >= '0' && *at <= '9'))
+		at++;
+	return at == end;
+}
+
 static const char *hint_for(const struct json_scan *scan)
 {
 	size_t left = (size_t)(scan->end - scan->at);
-	if (left == 0)
-		return "the file seems to be cut off";
+	if (breaks_off(scan))
+		return cut_off;
 	if (*scan->at == '\'')
 		return "JSON has double quotes only";
 	if (*scan->at == '/' || *scan->at == '#')

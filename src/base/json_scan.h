@@ -54,6 +54,8 @@ bool json_scan_member(struct json_scan *scan, bool first, struct value *name);
 bool json_scan_element(struct json_scan *scan, bool first);
 /* Set `wrong` at the place that is being looked at, with a hint drawn from what stands there. Returns false. */
 bool json_scan_fail(struct json_scan *scan, const char *wrong);
+/* Is what was `wrong` that the text ends too early? */
+bool json_scan_cut_off(const struct json_scan *scan);
 
 /* The text that a VALUE_TEXT means. `out` holds `count` bytes or more; returns the length. What `soft` complains of becomes
  * U+FFFD or a question mark. */

@@ -179,11 +179,14 @@ static bool begins_line(const struct json_place *place, const char *start)
 	return start == place->begin || start[-1] == '\n' || start[-1] == '\x1e';
 }
 
-/* True: the broken record was skipped. */
+/* True: the broken record was skipped. A last line that breaks off without a line end is the end of a download that broke off, and
+ * more than this record is missing. */
 static bool skip_broken(struct survey *survey, bool lines)
 {
 	struct json_cursor *cursor = &survey->cursor;
 	if (cursor->place->array || !lines || cursor->number < 2 || !begins_line(cursor->place, cursor->start))
+		return false;
+	if (json_scan_cut_off(&cursor->scan) && !memchr(cursor->start, '\n', (size_t)(cursor->scan.end - cursor->start)))
 		return false;
 	json_cursor_skip_line(cursor);
 	return true;

@@ -60,8 +60,10 @@ static recloser_status look_at_head(const char *path, const char *name, uint64_t
 	recloser_status status = RECLOSER_OK;
 	if (count == sizeof head && memcmp(head, compound, sizeof head) == 0)
 		status = refuse_compound(name, file, error);
+	else if (count == 0)
+		status = refuse(error, name, "is empty", "the download has probably failed: get the file again");
 	else if (count < 4 || memcmp(head, "PK\3\4", 4) != 0)
-		status = refuse(error, name, count ? "is not a workbook: it is no zip archive" : "is empty",
+		status = refuse(error, name, "is not a workbook: it is no zip archive",
 						"if it is text or a web page under the wrong name, say `format: csv`, or fetch it again");
 	gdal()->VSIFSeekL(file, 0, SEEK_END);
 	*bytes = gdal()->VSIFTellL(file);

@@ -150,7 +150,23 @@ class BadFiles(Loading):
         self.refuse(self.write("empty.json", "[]"), said=["empty.json"])
 
     def test_cut_json(self):
-        self.refuse(self.write("cut.json", '[{"queue_id": "Q1", "state": "TX", "mon'), said=["cut.json"])
+        self.refuse(self.write("cut.json", '[{"queue_id": "Q1", "state": "TX", "mon'), said=["cut.json", "seems to be cut off", "download it again"])
+        self.refused(self.queue_spec(), self.write("word.json", '[{"queue_id": "Q1", "state": t'), said=["word.json", "seems to be cut off"])
+
+    def test_cut_json_lines(self):
+        """As in CSV: a last line that breaks off without a line end is no row for the quarantine."""
+        lines = '{"queue_id": "Q1", "state": "TX", "month": "2026-07", "published_at": "2026-07-02"}\n' * 3
+        spec = self.queue_spec({}, revision=None, geometry=None, quarantine="{max: 100%}")
+        for last in ('{"queue_id": "Q4", "state": "T', '{"queue_id": "Q4"', "{", '{"queue_id": "Q4", "lon": -97.'):
+            self.refused(spec, self.write("cut.ndjson", lines + last), said=["cut.ndjson, line 4", "seems to be cut off"])
+        report = self.load(spec, self.write("cut.ndjson", lines + '{"queue_id": "Q4"\n'))
+        self.assertEqual((report["rows_in"], report["quarantined"]), (4, 1))
+        report = self.load(spec, self.write("nan.ndjson", lines + '{"queue_id": NaN}'))
+        self.assertEqual((report["rows_in"], report["quarantined"]), (4, 1))
+
+    def test_empty_workbook(self):
+        error = self.load(self.queue_spec(), self.write("empty.xlsx", ""), code=REFUSED)["error"]
+        self.assertEqual((error["what"], error["hint"]), ("empty.xlsx is empty", "the download has probably failed: get the file again"))
 
     # ---- formats that GDAL reads ----
 

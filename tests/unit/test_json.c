@@ -261,7 +261,7 @@ static void test_faults(void **state)
 static void test_broken_line(void **state)
 {
 	struct bench *b = *state;
-	load(b, "{\"a\":1}\n{\"a\":2,}\n{\"a\":3\n{\"a\":4}\nrest\n{\"a\":\"5}\n{\"a\":6}\n{\"a\"");
+	load(b, "{\"a\":1}\n{\"a\":2,}\n{\"a\":3\n{\"a\":4}\nrest\n{\"a\":\"5}\n{\"a\":6}\n{\"a\"\n");
 	assert_int_equal(b->grid.rows, 8);
 	FAULT(0, "(null)");
 	FAULT(1, "something other than a member's name in double quotes||{\"a\":2,}");
@@ -273,6 +273,8 @@ static void test_broken_line(void **state)
 	CELL(6, "a", "6");
 	FAULT(7, "something other than \":\" after a member's name||{\"a\"");
 	assert_string_equal(grid_fixed(&b->grid, 7, SOURCE_LINE), "8");
+	/* Nor at the end of the file without a line end: there more than this record is missing. */
+	refused(b, "{\"a\":1}\n{\"a\":2}\n{\"a\"", "after a member's name", "line 3", "cut off");
 	/* Not where records go over lines: then nobody knows where the next begins. */
 	refused(b, "{\n\"a\":1}\n{\n\"a\":2,}\n{\n\"a\":3}", "name in double quotes", "line 4", "comma before the end");
 	refused(b, "{\"a\":1,}\n{\"a\":2}\n", "name in double quotes", "line 1", "");

@@ -140,6 +140,12 @@ static void test_hints(void **state)
 	hint_is("[1, 2, ]", "comma before the end");
 	hint_is("[1 \"2\"]", "comma is missing");
 	hint_is("{\"a\": 1", "cut off");
+	static const char *const cut[] = {"[\"a", "[{\"a\": \"b", "[\"a\\", "[\"a\\\"", "[{\"a", "[1.", "[-", "[1e", "[1e+", "[t", "[1, nul", "[fals"};
+	for (size_t i = 0; i < sizeof cut / sizeof *cut; i++)
+		hint_is(cut[i], "cut off");
+	hint_is("[1.]", "RFC 8259");
+	hint_is("[nul]", "RFC 8259");
+	hint_is("[tru, 1]", "RFC 8259");
 	struct json_scan scan;
 	struct value value;
 	assert_false(whole("{\"a\":}", 6, &scan, &value));
