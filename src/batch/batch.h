@@ -43,6 +43,7 @@ struct batch {
 	struct batch_part *parts;     /* sorted by path */
 	size_t part_count;
 	uint64_t rows_in, filtered, quarantined, superseded, collapsed, ties;
+	double row_bytes;             /* of a row's values, as measured when it was first asked for; 0: not yet */
 	struct strings warnings;
 };
 
@@ -84,6 +85,13 @@ recloser_status batch_lighten(struct batch *batch, recloser_error *error) RC_CHE
 struct content_schema batch_content_schema(const struct batch *batch, const char *crs_id);
 /* Rows that were put into the batch from a live version (_rc_src -1) get their digests. */
 recloser_status batch_digest_carried(struct batch *batch, recloser_error *error) RC_CHECKED;
+
+/* How many sorts of so many rows each the memory is enough for at a time; at least 1 (wide.c). */
+recloser_status batch_sorts_at_once(struct batch *batch, uint64_t rows, size_t *out, recloser_error *error) RC_CHECKED;
+/* A sort of these rows failed with `status`: where it was for memory and the rows are wide, say what is held and what would do.
+ * Gives the status back. */
+recloser_status batch_blame_width(const struct batch *batch, struct engine *engine, struct arena *arena, const char *rows_sql, uint64_t rows,
+                                  recloser_status status, recloser_error *error);
 
 /* Is this a type of which a value's text gives the value back, and the key of a value is the key of its text? */
 bool batch_is_plain(const char *type);

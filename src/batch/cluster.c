@@ -52,6 +52,14 @@ static const char *left_behind(const struct batch *batch)
 	return out.at;
 }
 
+static uint64_t all_rows(const struct batch *batch)
+{
+	uint64_t rows = 0;
+	for (size_t i = 0; i < batch->part_count; i++)
+		rows += batch->parts[i].rows;
+	return rows;
+}
+
 /* Without any other partition left the gathered rows take the batch's place. Rows that stand in their order are read in it from
  * then on: that is what the engine's setting is for, which costs a scan of a source its threads and is off until here. */
 static recloser_status gather(struct batch *batch, bool all, const char *order, recloser_error *error)
@@ -65,11 +73,21 @@ static recloser_status gather(struct batch *batch, bool all, const char *order, 
 	const char *name = all ? "batch" : "rc_clustered", *table = batch->key_sql ? "rc_keyless" : name;
 	const char *with_key = !batch->key_sql ? "" : arena_printf(arena, "CREATE VIEW %s AS SELECT *, %s AS %s FROM rc_keyless", name,
 	    batch->key_sql, sql_name(arena, batch->context->spec->key_column));
-	RC_TRY(engine_runf(batch->context->engine, "bring the rows of each partition together", error,
+	struct engine *engine = batch->context->engine;
+	uint64_t rows = all_rows(batch);
+	size_t at_once;
+	RC_TRY(batch_sorts_at_once(batch, rows, &at_once, error));
+	bool alone = at_once < engine_threads(engine);
+	if (alone)
+		RC_TRY(engine_share(engine, false, error));
+	recloser_status status = engine_runf(engine, "bring the rows of each partition together", error,
 	    "SET GLOBAL preserve_insertion_order = %s;"
 	    "CREATE TABLE rc_gathering AS SELECT b.* EXCLUDE (%s), p._rc_part FROM batch b JOIN rc_parts p ON %s ORDER BY p._rc_part%s%s;"
 	    "%s ALTER TABLE rc_gathering RENAME TO %s; %s",
-	    order ? "true" : "false", left_behind(batch), same.at, order ? ", " : "", order ? order : "", old, table, with_key));
+	    order ? "true" : "false", left_behind(batch), same.at, order ? ", " : "", order ? order : "", old, table, with_key);
+	RC_TRY(batch_blame_width(batch, engine, arena, "batch", rows, status, error));
+	if (alone)
+		RC_TRY(engine_share(engine, true, error));
 	batch->holed &= !all;
 	batch->gathered = true;
 	return RECLOSER_OK;

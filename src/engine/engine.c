@@ -215,6 +215,11 @@ double engine_progress(struct engine *engine)
 	return percent < 0 ? -1 : percent / 100;
 }
 
+size_t engine_threads(const struct engine *engine)
+{
+	return engine->shared->threads > 0 ? (size_t)engine->shared->threads : 1;
+}
+
 uint64_t engine_memory(const struct engine *engine)
 {
 	return engine->shared->memory_bytes;

@@ -69,6 +69,7 @@ const char *sql_name(struct arena *arena, const char *name);
 recloser_status engine_check_expression(struct engine *engine, struct arena *arena, const char *expression,
 										const struct strings *columns, recloser_error *error) RC_CHECKED;
 
+size_t engine_threads(const struct engine *engine); /* that may be at work, those that give statements among them */
 uint64_t engine_memory(const struct engine *engine); /* what it was given, in bytes */
 const char *engine_version(void); /* "v1.5.6" */
 

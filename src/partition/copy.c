@@ -277,6 +277,7 @@ recloser_status part_write(const struct part_format *format, struct engine *engi
 	    "ROW_GROUP_SIZE %d, GEOPARQUET_VERSION 'NONE', KV_METADATA {%s})",
 	    outer_columns(&copy), sorted_columns(&copy), rows->rows_sql, order, sql_text(arena, file),
 	    rows->rows < FEW_ROWS ? LEVEL_FEW : LEVEL, ROW_GROUP_ROWS, entries);
-	RC_TRY(engine_run(engine, arena_printf(arena, "sort and write %s", name), sql, error));
+	recloser_status status = engine_run(engine, arena_printf(arena, "sort and write %s", name), sql, error);
+	RC_TRY(batch_blame_width(format->batch, engine, arena, rows->rows_sql, rows->rows, status, error));
 	return sha256_file(file, part->sha256, &part->bytes, error);
 }

@@ -147,36 +147,46 @@ static recloser_status hire(struct run *run, struct staging_floor *floor, struct
 	return engine_connect(run->arena, run->engine, &worker->engine, error);
 }
 
-static size_t worker_count(const struct run *run, size_t parts)
+static size_t worker_count(const struct run *run, size_t parts, size_t at_once)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t wanted = run->options->common.threads > 0 ? (size_t)run->options->common.threads : processors > 0 ? (size_t)processors : 1;
 	wanted = wanted < parts ? wanted : parts;
+	wanted = wanted < at_once ? wanted : at_once;
 	return wanted < MOST_WORKERS ? wanted : MOST_WORKERS;
+}
+
+static uint64_t most_rows(const struct staging_floor *floor)
+{
+	uint64_t most = 0;
+	for (size_t i = 0; i < floor->count; i++) {
+		uint64_t rows = floor->parts[i]->part.batch_part->rows;
+		most = rows > most ? rows : most;
+	}
+	return most;
 }
 
 /* Where each worker has enough partitions of its own to do, the engine's threads would only wait for one another: each
  * connection's statement then runs on the worker that gave it. Not where one partition holds most of the rows. */
 static bool workers_alone(const struct staging_floor *floor, size_t workers)
 {
-	uint64_t most = 0, all = 0;
-	for (size_t i = 0; i < floor->count; i++) {
-		uint64_t rows = floor->parts[i]->part.batch_part->rows;
-		all += rows;
-		most = rows > most ? rows : most;
-	}
-	return workers > 1 && most <= all / (4 * workers);
+	uint64_t all = 0;
+	for (size_t i = 0; i < floor->count; i++)
+		all += floor->parts[i]->part.batch_part->rows;
+	return workers > 1 && most_rows(floor) <= all / (4 * workers);
 }
 
 static recloser_status stage_all(struct run *run, struct staging_floor *floor, recloser_error *error)
 {
-	size_t count = worker_count(run, floor->count);
+	size_t at_once;
+	RC_TRY(batch_sorts_at_once(run->batch, most_rows(floor), &at_once, error));
+	size_t count = worker_count(run, floor->count, at_once);
 	struct worker *workers = arena_array(run->arena, count + 1, sizeof *workers);
 	size_t each = count ? floor->count / (2 * count) : 1;
 	floor->stretch = each < 1 ? 1 : each > LONGEST_STRETCH ? LONGEST_STRETCH : each;
 	for (size_t i = 0; i < count; i++)
 		RC_TRY(hire(run, floor, &workers[i], error));
-	bool alone = workers_alone(floor, count);
+	bool alone = workers_alone(floor, count) || at_once < engine_threads(run->engine);
 	if (alone)
 		RC_TRY(engine_share(run->engine, false, error));
 	for (size_t i = 1; i < count; i++)

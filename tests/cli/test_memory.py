@@ -7,6 +7,7 @@ it grows with the rows. A CSV is mapped, and its pages count as resident althoug
 hence Parquet here.
 """
 import os
+import re
 import subprocess
 import sys
 
@@ -65,6 +66,30 @@ class Memory(Loading):
             self.assertLess(peak, allowed, (step, peaks))
         self.assertGreater(peaks["plenty"]["first load"], allowed, "the input is too small to show anything")
         self.look_back(self.dir / "little.yaml", allowed)
+
+    def wide(self, parts, rows):
+        """17 different texts, all but one of 4,096 bytes: together too long to be sorted as numbers."""
+        word = "CASE i % 17 WHEN 16 THEN 'y' ELSE rpad(CAST(i % 17 AS VARCHAR), 4096, 'z') END"
+        return self.made(f"wide{parts}.parquet", f"SELECT 'Q' || i AS queue_id, 'S' || (i % {parts}) AS state, {word} AS w FROM range({parts * rows}) t(i)")
+
+    def test_wide_rows(self):
+        """The engine holds 122,880 rows in each thread that sorts and can't spill them: fewer sort at a time where that is too much;
+        where it is too much for one, the error says what is held and what is needed, and that is enough."""
+        fields = {"partition": "[state]", "columns": {}, "revision": None, "geometry": None, "source": '{files: "*"}'}
+        for parts, rows in ((2, 122_880), (4, 40_000)):
+            with self.subTest(parts):
+                path = self.wide(parts, rows)
+                spec = self.queue_spec(name=f"{parts}.yaml", root=f"lake{parts}", **fields)
+                self.measured("load", "--quiet", "--memory", "300MB", spec, path, code=6)
+                said = (self.dir / "said").read_text()
+                self.assertRegex(said, r"its rows are wide, 38[0-9]{2} bytes each: the engine holds 122880 of them \(4[0-9]{2} MB\)")
+                enough = re.search(r"--memory ([0-9]+MB) --threads 1", said)[1]
+                digests = []
+                for number, options in enumerate((("--memory", enough, "--threads", 1), ("--memory", "850MB", "--threads", 2))):
+                    self.lake = f"lake{parts}{number}"
+                    self.measured("load", "--quiet", *options, self.queue_spec(name=f"{self.lake}.yaml", root=self.lake, **fields), path)
+                    digests.append([sha256(self.live(f"state=S{i}")) for i in range(parts)])
+                self.assertEqual(digests[0], digests[1])
 
     def look_back(self, spec, allowed):
         """Every other command on the two versions that are there."""
