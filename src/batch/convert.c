@@ -264,6 +264,17 @@ const char *convert_plain_text(struct arena *arena, const char *engine_type, con
 	return arena_printf(arena, "CAST(%s AS VARCHAR)", value);
 }
 
+const char *convert_json(struct arena *arena, const char *engine_type, const char *value)
+{
+	if (strcmp(engine_type, "DOUBLE") == 0 || strcmp(engine_type, "FLOAT") == 0)
+		return arena_printf(arena, "CASE WHEN isfinite(%s) THEN to_json(%s) ELSE to_json(%s) END", value, value,
+		                    convert_plain_text(arena, engine_type, value));
+	if (!strstr(engine_type, "DOUBLE") && !strstr(engine_type, "FLOAT"))
+		return value;
+	return arena_printf(arena, "CASE WHEN regexp_matches(CAST(to_json(%s) AS VARCHAR), '[\\[:,]-?(NaN|Infinity)[,\\]}]')"
+	                    " THEN to_json(CAST(%s AS VARCHAR)) ELSE to_json(%s) END", value, value, value);
+}
+
 static bool is_integer_type(const char *type)
 {
 	static const char *const types[] = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"};

@@ -28,6 +28,9 @@ const char *convert_refine(struct arena *arena, const struct column *column, enu
 /* The cleaned, typed value where the source has a type of its own (`engine_type`, as engine_describe names it) and the spec
  * wants `column->type`: direct where nothing can be lost, else through the text of the value. */
 const char *convert_plain_text(struct arena *arena, const char *engine_type, const char *value);
+/* SQL: the value as JSON. What JSON has no number for stands as text, `"nan"`, `"inf"`, `"-inf"`, as in quarantine; a list or struct that
+ * holds one stands as the text of the whole. */
+const char *convert_json(struct arena *arena, const char *engine_type, const char *value);
 bool convert_is_direct(const char *engine_type, enum column_type type);
 
 /* The engine's name of a declared type: "BIGINT", "DECIMAL(12,3)". */

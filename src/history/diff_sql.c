@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "batch/convert.h"
 #include "history/diff.h"
 
 struct side_column {
@@ -111,11 +112,11 @@ static const char *row_json(struct comparing *c, const struct rows *schema, cons
 	struct arena *arena = c->h->arena;
 	struct text out = text_on(arena);
 	for (size_t i = 0; i < schema->row_count; i++) {
-		const char *name = rows_at(schema, i, 0);
-		if (derived(c, name) || strcmp(rows_at(schema, i, 1), "BLOB") == 0)
+		const char *name = rows_at(schema, i, 0), *type = rows_at(schema, i, 1);
+		if (derived(c, name) || strcmp(type, "BLOB") == 0)
 			continue;
-		text_addf(&out, "%s%s, %s.%s", out.length ? ", " : "json_object(", sql_text(arena, name), side,
-				  sql_name(arena, name));
+		const char *value = arena_printf(arena, "%s.%s", side, sql_name(arena, name));
+		text_addf(&out, "%s%s, %s", out.length ? ", " : "json_object(", sql_text(arena, name), convert_json(arena, type, value));
 	}
 	return arena_printf(arena, "CAST(%s) AS VARCHAR)", out.at);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "batch/convert.h"
 #include "run/run.h"
 
 enum { COLUMNS_COUNTED = 400 };
@@ -125,7 +126,8 @@ static const char *last_row_json(struct run *run, const struct reference *refere
 		const char *name = json_get_text(column, "name");
 		if (strcmp(json_get_text(column, "type"), "BLOB") == 0 || strings_has(&run->spec->partition, name))
 			continue;
-		text_addf(&out, "%s%s, l.%s", first ? "" : ", ", sql_text(run->arena, name), sql_name(run->arena, name));
+		const char *value = arena_printf(run->arena, "l.%s", sql_name(run->arena, name));
+		text_addf(&out, "%s%s, %s", first ? "" : ", ", sql_text(run->arena, name), convert_json(run->arena, json_get_text(column, "type"), value));
 		first = false;
 	}
 	text_add(&out, ")");

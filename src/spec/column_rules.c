@@ -36,8 +36,8 @@ static recloser_status check_names(const struct reader *reader, const struct blo
 		return fault_at(reader, column->mark, "spec.name", "\"%s\" can't be the name of a column", name);
 	if (*name == '_') {
 		fault_at(reader, column->mark, "spec.name", "column \"%s\": names that begin with _ are reserved", name);
-		return error_hint(reader->error, "name it otherwise and say where it comes from: %s: {from: %s}",
-						  name + strspn(name, "_"), name);
+		const char *rest = name + strspn(name, "_");
+		return error_hint(reader->error, "name it otherwise and say where it comes from: %s: {from: %s}", *rest ? rest : "NAME", name);
 	}
 	for (size_t i = 0; i < index; i++) {
 		if (!text_equal_nocase(block->columns[i].name, name))

@@ -145,6 +145,23 @@ class Disappeared(Guards):
         last = json.loads(next(r[6] for r in found if r[1] == key))
         self.assertEqual(last, {"asset_key": key, "id": "A", "row": 2, "capacity": 6.5})
 
+    def test_numbers_that_json_does_not_have(self):
+        """In the list, and in what diff writes: each row is JSON by the letter, and says what quarantine would say."""
+        pa, parquet = self.need("pyarrow"), self.need("pyarrow.parquet")
+        nan, inf = float("nan"), float("inf")
+        gone = {"A": (nan, [1.5, -inf], {"x": inf}), "B": (-inf, [1.5], {"x": 2.0}), "C": (2.5, [None], None), "D": (None, None, {"x": None})}
+        for name, rows in (("one", {**gone, "Z": (0.5, [0.5], {"x": 0.5})}), ("two", {"Z": (0.5, [0.5], {"x": 0.5})})):
+            columns = {"id": list(rows), "state": ["TX"] * len(rows), "month": ["2026-07"] * len(rows), "capacity": [1.0] * len(rows)}
+            columns |= {column: [row[i] for row in rows.values()] for i, column in enumerate(("n", "l", "s"))}
+            parquet.write_table(pa.table(columns), self.dir / f"{name}.parquet")
+            report = self.load(self.plain(), self.dir / f"{name}.parquet")
+        said = {"A": ("nan", "[1.5, -inf]", "{'x': inf}"), "B": ("-inf", [1.5], {"x": 2.0}), "C": (2.5, [None], None), "D": (None, None, {"x": None})}
+        self.recloser("diff", "spec.yaml", TX, "1", "2", "--output", "changes.pq")
+        for sql in (f"SELECT row FROM read_parquet('{self.control / report['disappeared_file']}')",
+                    f"SELECT old FROM read_parquet('{self.dir}/changes.pq') WHERE change = 'removed'"):
+            rows = [json.loads(text, parse_constant=lambda word: self.fail(f"{word} is not JSON")) for text, in self.query(sql)]
+            self.assertEqual({row["id"]: (row["n"], row["l"], row["s"]) for row in rows}, said)
+
     def test_held_lists_too(self):
         spec = self.plain(disappeared="hold")
         self.first(spec, self.ten)
