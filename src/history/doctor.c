@@ -68,6 +68,21 @@ static recloser_status guarantees(struct doctor *doctor, recloser_error *error)
 	return RECLOSER_OK;
 }
 
+/* One side of the dataset. A file that can't be read is a finding, and no reason to keep the others back. */
+static recloser_status look(struct doctor *doctor, recloser_status (*side)(struct doctor *, recloser_error *), recloser_error *error)
+{
+	recloser_error problem = {0};
+	recloser_status status = side(doctor, &problem);
+	if (status == RECLOSER_IO && strcmp(problem.code, "engine.failed") == 0) {
+		doctor_say(doctor, "files", FINDING_FAULT, "`recloser verify` names the file, `recloser restore` brings a version of it back",
+				   "a file can't be read, so that not all was looked at: %s", problem.what);
+		return RECLOSER_OK;
+	}
+	if (status != RECLOSER_OK && error && error->status == RECLOSER_OK)
+		*error = problem;
+	return status;
+}
+
 static recloser_status examine(struct doctor *doctor, recloser_error *error)
 {
 	RC_TRY(collect(doctor, error));
@@ -75,11 +90,11 @@ static recloser_status examine(struct doctor *doctor, recloser_error *error)
 		doctor_say(doctor, "grain", FINDING_FACT, NULL, "nothing loaded yet");
 		return doctor_order(doctor, error);
 	}
-	RC_TRY(doctor_grain(doctor, error));
-	RC_TRY(doctor_order(doctor, error));
-	RC_TRY(guarantees(doctor, error));
-	RC_TRY(doctor_series(doctor, error));
-	return doctor_twice(doctor, error); /* last: in a bucket it lets go of what was fetched */
+	RC_TRY(look(doctor, doctor_grain, error));
+	RC_TRY(look(doctor, doctor_order, error));
+	RC_TRY(look(doctor, guarantees, error));
+	RC_TRY(look(doctor, doctor_series, error));
+	return look(doctor, doctor_twice, error); /* last: in a bucket it lets go of what was fetched */
 }
 
 recloser_status doctor(struct history *h, bool quick, recloser_error *error)

@@ -57,6 +57,24 @@ static recloser_status keys_of(struct run *run, const char *path, const char **f
 	return reference_has(&reference, run->spec->key_column) ? version_file(run->dataset, run->arena, record, file, error) : RECLOSER_OK;
 }
 
+/* A file that this load does not touch is damaged. That is no reason to refuse the load where the guard would only have warned. */
+static recloser_status unread(struct run *run, recloser_status status, recloser_error *problem, recloser_error *error)
+{
+	bool damaged = status == RECLOSER_IO && strcmp(problem->code, "engine.failed") == 0;
+	if (damaged && run->spec->moved.policy == POLICY_WARN) {
+		run_warn(run, arena_printf(run->arena, "keys in other partitions were not looked for, since a live file can't be read: %s; `recloser verify` "
+		                           "names it", problem->what));
+		return RECLOSER_OK;
+	}
+	if (damaged) {
+		error_where(problem, "%s", run->dataset->tree);
+		error_hint(problem, "nothing was changed; `recloser verify` names the file, `recloser restore` brings a version of it back; or load with guards: {moved: warn}");
+	}
+	if (error && error->status == RECLOSER_OK)
+		*error = *problem;
+	return status;
+}
+
 /* The keys of such partitions, into the table `elsewhere`: of all files in one statement, since each has few. */
 static recloser_status read_elsewhere(struct run *run, const struct elsewhere *elsewhere, recloser_error *error)
 {
@@ -80,9 +98,11 @@ static recloser_status read_elsewhere(struct run *run, const struct elsewhere *e
 	}
 	if (files.length == 0)
 		return RECLOSER_OK;
-	return engine_runf(run->engine, "read the keys of partitions that the source does not mention", error,
+	recloser_error problem = {0};
+	recloser_status status = engine_runf(run->engine, "read the keys of partitions that the source does not mention", &problem,
 	                   "INSERT INTO elsewhere SELECT r.%s, p.path, p.publication FROM read_parquet([%s], hive_partitioning=false, filename='_rc_file') r"
 	                   " JOIN (VALUES %s) p(file, path, publication) ON r._rc_file = p.file", key, files.at, paths.at);
+	return status == RECLOSER_OK ? RECLOSER_OK : unread(run, status, &problem, error);
 }
 
 /* SQL: path, series value and publication of the batch's rows, those carried over left out. */

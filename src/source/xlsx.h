@@ -182,6 +182,15 @@ struct xlsx_table {
 	size_t part_count;
 	uint64_t before, trailing, blank;
 };
+/* Where on a sheet is the table? What xlsx_table.c and xlsx_end.c work on. */
+struct xlsx_table_job {
+	struct arena *arena;
+	const struct source_request *request;
+	const struct xlsx_grid *grid;
+	struct source *source;
+	struct xlsx_table *table;
+	recloser_error *error;
+};
 /* A walk over the rows of all parts: from {0}, while xlsx_table_has, then row++. */
 struct xlsx_place {
 	size_t part, row;
@@ -203,8 +212,7 @@ recloser_status xlsx_table_find(struct arena *arena, const struct source_request
 /* ---- xlsx_end.c ---- */
 /* Fills table->parts and trailing from table->first on, and says in facts.notes what is read or left out below a blank row.
  */
-recloser_status xlsx_end_find(struct arena *arena, const struct source_request *request, const struct xlsx_grid *grid,
-							  struct source *source, struct xlsx_table *table, recloser_error *error) RC_CHECKED;
+recloser_status xlsx_end_find(const struct xlsx_table_job *of) RC_CHECKED;
 bool xlsx_row_filled(const struct xlsx_grid *grid, size_t index);
 
 /* ---- xlsx_wanted.c ---- */

@@ -23,12 +23,7 @@ enum likeness { NO_RECORD, DOUBTFUL, RECORD };
 enum value_kind { KIND_NONE, KIND_ANY, KIND_TEXT, KIND_NUMBER, KIND_DATE, KIND_LOGICAL };
 
 struct end_job {
-	struct arena *arena;
-	const struct source_request *request;
-	const struct xlsx_grid *grid;
-	struct source *source;
-	struct xlsx_table *table;
-	recloser_error *error;
+	const struct xlsx_table_job *of;
 	/* What all rows above the first blank one fill, with the kind that all have. */
 	uint8_t *kinds; /* by column; KIND_NONE: not filled by all */
 	size_t width, rows, fewest;
@@ -78,16 +73,16 @@ static size_t cells_filled(const struct xlsx_grid *grid, size_t index)
 
 static void learn_row(struct end_job *job, size_t index)
 {
-	const struct xlsx_row *row = xlsx_grid_row(job->grid, index);
-	const struct xlsx_cell *cells = xlsx_row_cells(job->grid, row);
-	size_t filled = cells_filled(job->grid, index);
+	const struct xlsx_row *row = xlsx_grid_row(job->of->grid, index);
+	const struct xlsx_cell *cells = xlsx_row_cells(job->of->grid, row);
+	size_t filled = cells_filled(job->of->grid, index);
 	uint32_t next = 0;
 	if (filled < LEAST_CELLS)
 		return;
 	for (size_t column = 0; column < job->width; column++) {
 		while (next < row->count && cells[next].column < column)
 			next++;
-		bool there = next < row->count && cells[next].column == column && xlsx_cell_filled(job->grid, &cells[next]);
+		bool there = next < row->count && cells[next].column == column && xlsx_cell_filled(job->of->grid, &cells[next]);
 		uint8_t kind = there ? kind_of(&cells[next]) : KIND_NONE;
 		if (!job->rows)
 			job->kinds[column] = kind;
@@ -102,12 +97,12 @@ static void learn_row(struct end_job *job, size_t index)
 static void learn(struct end_job *job, size_t first, size_t end)
 {
 	for (size_t i = first; i < end; i++) {
-		const struct xlsx_row *row = xlsx_grid_row(job->grid, i);
-		const struct xlsx_cell *cells = xlsx_row_cells(job->grid, row);
+		const struct xlsx_row *row = xlsx_grid_row(job->of->grid, i);
+		const struct xlsx_cell *cells = xlsx_row_cells(job->of->grid, row);
 		if (row->count && cells[row->count - 1].column >= job->width)
 			job->width = cells[row->count - 1].column + (size_t)1;
 	}
-	job->kinds = arena_array(job->arena, job->width + 1, sizeof *job->kinds);
+	job->kinds = arena_array(job->of->arena, job->width + 1, sizeof *job->kinds);
 	for (size_t i = first; i < end; i++)
 		learn_row(job, i);
 }
@@ -117,14 +112,14 @@ static void learn(struct end_job *job, size_t first, size_t end)
 static bool is_total(struct arena *scratch, const struct end_job *job, size_t index)
 {
 	static const char *const words[] = {"total", "totals", "grand total", "subtotal", "sub-total", "sum"};
-	const struct xlsx_row *row = xlsx_grid_row(job->grid, index);
-	const struct xlsx_cell *cells = xlsx_row_cells(job->grid, row);
+	const struct xlsx_row *row = xlsx_grid_row(job->of->grid, index);
+	const struct xlsx_cell *cells = xlsx_row_cells(job->of->grid, row);
 	uint32_t i = 0;
-	while (i < row->count && !xlsx_cell_filled(job->grid, &cells[i]))
+	while (i < row->count && !xlsx_cell_filled(job->of->grid, &cells[i]))
 		i++;
 	if (i == row->count)
 		return false;
-	const char *text = text_squeezed(scratch, xlsx_cell_text(scratch, job->grid, &cells[i]));
+	const char *text = text_squeezed(scratch, xlsx_cell_text(scratch, job->of->grid, &cells[i]));
 	for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
 		size_t length = strlen(words[k]);
 		unsigned char after = text_starts(text, words[k]) ? (unsigned char)text[length] : 'x';
@@ -136,13 +131,13 @@ static bool is_total(struct arena *scratch, const struct end_job *job, size_t in
 
 static bool repeats_header(struct arena *scratch, const struct end_job *job, size_t index)
 {
-	const struct xlsx_row *row = xlsx_grid_row(job->grid, index);
-	const struct xlsx_cell *cells = xlsx_row_cells(job->grid, row);
+	const struct xlsx_row *row = xlsx_grid_row(job->of->grid, index);
+	const struct xlsx_cell *cells = xlsx_row_cells(job->of->grid, row);
 	for (uint32_t i = 0; i < row->count; i++) {
-		if (!xlsx_cell_filled(job->grid, &cells[i]))
+		if (!xlsx_cell_filled(job->of->grid, &cells[i]))
 			continue;
-		const char *name = cells[i].column < job->source->column_count ? job->source->columns[cells[i].column].name : "";
-		if (strcmp(text_squeezed(scratch, xlsx_cell_text(scratch, job->grid, &cells[i])), text_squeezed(scratch, name)) != 0)
+		const char *name = cells[i].column < job->of->source->column_count ? job->of->source->columns[cells[i].column].name : "";
+		if (strcmp(text_squeezed(scratch, xlsx_cell_text(scratch, job->of->grid, &cells[i])), text_squeezed(scratch, name)) != 0)
 			return false;
 	}
 	return true;
@@ -151,13 +146,13 @@ static bool repeats_header(struct arena *scratch, const struct end_job *job, siz
 /* Are all the columns filled that all rows above fill, and with values of their kind? */
 static bool fills_columns(const struct end_job *job, size_t index, bool *same_kinds)
 {
-	const struct xlsx_row *row = xlsx_grid_row(job->grid, index);
+	const struct xlsx_row *row = xlsx_grid_row(job->of->grid, index);
 	*same_kinds = true;
 	for (size_t column = 0; column < job->width; column++) {
 		if (job->kinds[column] == KIND_NONE)
 			continue;
-		const struct xlsx_cell *cell = xlsx_row_cell(job->grid, row, (uint32_t)column);
-		if (!xlsx_cell_filled(job->grid, cell))
+		const struct xlsx_cell *cell = xlsx_row_cell(job->of->grid, row, (uint32_t)column);
+		if (!xlsx_cell_filled(job->of->grid, cell))
 			return false;
 		uint8_t kind = kind_of(cell);
 		*same_kinds &= kind == job->kinds[column] || kind == KIND_ANY || job->kinds[column] == KIND_ANY;
@@ -167,7 +162,7 @@ static bool fills_columns(const struct end_job *job, size_t index, bool *same_ki
 
 static enum likeness likeness_of(struct arena *scratch, const struct end_job *job, size_t index)
 {
-	size_t filled = cells_filled(job->grid, index);
+	size_t filled = cells_filled(job->of->grid, index);
 	bool same_kinds;
 	if (!job->rows || filled < LEAST_CELLS || is_total(scratch, job, index))
 		return NO_RECORD;
@@ -199,13 +194,13 @@ static size_t group_begin(const struct xlsx_grid *grid, size_t i)
 /* What a person would look for to find the row: its cells, cut at a whole character. */
 static const char *words_of(const struct end_job *job, size_t index)
 {
-	const struct xlsx_row *row = xlsx_grid_row(job->grid, index);
-	struct text words = text_on(job->arena);
+	const struct xlsx_row *row = xlsx_grid_row(job->of->grid, index);
+	struct text words = text_on(job->of->arena);
 	for (uint32_t i = 0; i < row->count && words.length < WORDS_BYTES; i++) {
-		const struct xlsx_cell *cell = &xlsx_row_cells(job->grid, row)[i];
-		if (!xlsx_cell_filled(job->grid, cell))
+		const struct xlsx_cell *cell = &xlsx_row_cells(job->of->grid, row)[i];
+		if (!xlsx_cell_filled(job->of->grid, cell))
 			continue;
-		for (const char *at = xlsx_cell_text(job->arena, job->grid, cell); *at && words.length <= WORDS_BYTES; at++) {
+		for (const char *at = xlsx_cell_text(job->of->arena, job->of->grid, cell); *at && words.length <= WORDS_BYTES; at++) {
 			bool blank = *at == ' ' || (*at >= '\t' && *at <= '\r');
 			if (!blank)
 				text_add_n(&words, at, 1);
@@ -217,24 +212,24 @@ static const char *words_of(const struct end_job *job, size_t index)
 	}
 	size_t count = words.length;
 	if (count <= WORDS_BYTES)
-		return arena_strndup(job->arena, words.at, count ? count - 1 : 0);
+		return arena_strndup(job->of->arena, words.at, count ? count - 1 : 0);
 	for (count = WORDS_BYTES; count && ((unsigned char)words.at[count] & 0xC0) == 0x80;)
 		count--;
-	return arena_printf(job->arena, "%.*s...", (int)count, words.at);
+	return arena_printf(job->of->arena, "%.*s...", (int)count, words.at);
 }
 
 static void add_part(struct end_job *job, size_t first, size_t end)
 {
-	struct xlsx_table *table = job->table;
+	struct xlsx_table *table = job->of->table;
 	size_t old = table->part_count * sizeof *table->parts;
-	table->parts = arena_grow(job->arena, table->parts, old, old + sizeof *table->parts);
+	table->parts = arena_grow(job->of->arena, table->parts, old, old + sizeof *table->parts);
 	table->parts[table->part_count++] = (struct xlsx_part){first, end};
 }
 
 static void leave_out(struct end_job *job, size_t first, size_t end)
 {
 	for (size_t i = first; i < end; i++) {
-		if (!xlsx_row_filled(job->grid, i))
+		if (!xlsx_row_filled(job->of->grid, i))
 			continue;
 		if (!job->left++)
 			job->first_left = i;
@@ -243,18 +238,18 @@ static void leave_out(struct end_job *job, size_t first, size_t end)
 
 static recloser_status refuse_group(const struct end_job *job, size_t first, size_t end, size_t doubtful)
 {
-	uint32_t from = xlsx_grid_row(job->grid, first)->row, to = xlsx_grid_row(job->grid, end - 1)->row;
-	const struct xlsx_part *above = &job->table->parts[0];
-	uint32_t blank = xlsx_grid_row(job->grid, above->end - 1)->row + 1;
-	struct text rows = text_on(job->arena);
+	uint32_t from = xlsx_grid_row(job->of->grid, first)->row, to = xlsx_grid_row(job->of->grid, end - 1)->row;
+	const struct xlsx_part *above = &job->of->table->parts[0];
+	uint32_t blank = xlsx_grid_row(job->of->grid, above->end - 1)->row + 1;
+	struct text rows = text_on(job->of->arena);
 	text_addf(&rows, from == to ? "row %u below a blank row" : "rows %u to %u below a blank row", from, to);
-	error_set(job->error, RECLOSER_REFUSED, "xlsx.end",
+	error_set(job->of->error, RECLOSER_REFUSED, "xlsx.end",
 			  "%s may belong to the table or not: %zu of %zu %s filled like the rows above, but not the first in every way",
 			  rows.at, doubtful, end - first, doubtful == 1 ? "is" : "are");
-	error_where(job->error, "%s, sheet \"%s\", row %u: \"%s\"", job->request->input->name, job->source->facts.sheet, from,
-				words_of(job, first));
+	error_where(job->of->error, "%s, sheet \"%s\", row %u: \"%s\"", job->of->request->input->name,
+				job->of->source->facts.sheet, from, words_of(job, first));
 	return error_hint(
-		job->error,
+		job->of->error,
 		"say it in the source's block: `end: blank` ends the table at its first blank row, row %u; `end: none` reads "
 		"all rows below; `end: {find: WORDS}` ends it at the row with these words",
 		blank);
@@ -263,10 +258,10 @@ static recloser_status refuse_group(const struct end_job *job, size_t first, siz
 /* Without `end`: what follows is read, refused or left out by what it looks like. */
 static recloser_status judge_groups(struct end_job *job, size_t i)
 {
-	struct arena *scratch = arena_new(job->arena);
+	struct arena *scratch = arena_new(job->of->arena);
 	recloser_status status = RECLOSER_OK;
-	while (status == RECLOSER_OK && (i = group_begin(job->grid, i)) < job->grid->row_count) {
-		size_t end = group_end(job->grid, i), alike = 0;
+	while (status == RECLOSER_OK && (i = group_begin(job->of->grid, i)) < job->of->grid->row_count) {
+		size_t end = group_end(job->of->grid, i), alike = 0;
 		enum likeness first = likeness_of(scratch, job, i);
 		for (size_t k = i; k < end && first != RECORD; k++)
 			alike += likeness_of(scratch, job, k) != NO_RECORD;
@@ -288,9 +283,9 @@ static recloser_status judge_groups(struct end_job *job, size_t i)
 
 static bool row_matches(const struct end_job *job, size_t index, const char *pattern, struct arena *scratch)
 {
-	const struct xlsx_row *row = xlsx_grid_row(job->grid, index);
+	const struct xlsx_row *row = xlsx_grid_row(job->of->grid, index);
 	for (uint32_t i = 0; i < row->count; i++) {
-		const char *text = xlsx_cell_text(scratch, job->grid, &xlsx_row_cells(job->grid, row)[i]);
+		const char *text = xlsx_cell_text(scratch, job->of->grid, &xlsx_row_cells(job->of->grid, row)[i]);
 		if (text_matches(pattern, text_squeezed(scratch, text), true))
 			return true;
 	}
@@ -300,17 +295,17 @@ static bool row_matches(const struct end_job *job, size_t index, const char *pat
 /* `end: none` and `end: {find: ...}`: one part, blank rows within. */
 static void end_declared(struct end_job *job)
 {
-	const struct block *block = job->request->block;
-	const struct xlsx_grid *grid = job->grid;
-	struct arena *scratch = arena_new(job->arena);
+	const struct block *block = job->of->request->block;
+	const struct xlsx_grid *grid = job->of->grid;
+	struct arena *scratch = arena_new(job->of->arena);
 	const char *pattern = block->end == END_FIND ? text_squeezed(scratch, block->end_find) : NULL;
-	size_t end = job->table->first;
+	size_t end = job->of->table->first;
 	while (end < grid->row_count && !(pattern && xlsx_row_filled(grid, end) && row_matches(job, end, pattern, scratch)))
 		end++;
 	size_t rest = end;
-	while (end > job->table->first && !xlsx_row_filled(grid, end - 1))
+	while (end > job->of->table->first && !xlsx_row_filled(grid, end - 1))
 		end--; /* a table does not end in blank rows */
-	add_part(job, job->table->first, end);
+	add_part(job, job->of->table->first, end);
 	leave_out(job, rest, grid->row_count);
 	arena_free(scratch);
 }
@@ -319,38 +314,37 @@ static void end_declared(struct end_job *job)
 
 static void tell(const struct end_job *job)
 {
-	const char *sheet = job->source->facts.sheet;
-	struct strings *notes = &job->source->facts.notes;
+	const char *sheet = job->of->source->facts.sheet;
+	struct strings *notes = &job->of->source->facts.notes;
 	if (job->more)
 		strings_add(
-			job->arena, notes,
+			job->of->arena, notes,
 			arena_printf(
-				job->arena,
+				job->of->arena,
 				"sheet \"%s\": %s row%s below a blank row %s read as well, being filled like the records above (first: row "
 				"%u, \"%s\"); `end: blank` would end the table there",
-				sheet, text_count(job->arena, job->more), job->more == 1 ? "" : "s", job->more == 1 ? "is" : "are",
-				xlsx_grid_row(job->grid, job->first_more)->row, words_of(job, job->first_more)));
+				sheet, text_count(job->of->arena, job->more), job->more == 1 ? "" : "s", job->more == 1 ? "is" : "are",
+				xlsx_grid_row(job->of->grid, job->first_more)->row, words_of(job, job->first_more)));
 	if (job->left)
-		strings_add(job->arena, notes,
-					arena_printf(job->arena, "sheet \"%s\": %s row%s below the table %s left out (first: row %u, \"%s\")",
-								 sheet, text_count(job->arena, job->left), job->left == 1 ? "" : "s",
-								 job->left == 1 ? "is" : "are", xlsx_grid_row(job->grid, job->first_left)->row,
+		strings_add(job->of->arena, notes,
+					arena_printf(job->of->arena, "sheet \"%s\": %s row%s below the table %s left out (first: row %u, \"%s\")",
+								 sheet, text_count(job->of->arena, job->left), job->left == 1 ? "" : "s",
+								 job->left == 1 ? "is" : "are", xlsx_grid_row(job->of->grid, job->first_left)->row,
 								 words_of(job, job->first_left)));
 }
 
-recloser_status xlsx_end_find(struct arena *arena, const struct source_request *request, const struct xlsx_grid *grid,
-							  struct source *source, struct xlsx_table *table, recloser_error *error)
+recloser_status xlsx_end_find(const struct xlsx_table_job *of)
 {
-	struct end_job job = {
-		.arena = arena, .request = request, .grid = grid, .source = source, .table = table, .error = error};
-	enum table_end declared = request->block->end;
-	size_t end = group_end(grid, table->first);
+	struct end_job job = {.of = of};
+	struct xlsx_table *table = of->table;
+	enum table_end declared = of->request->block->end;
+	size_t end = group_end(of->grid, table->first);
 	if (declared == END_NONE || declared == END_FIND) {
 		end_declared(&job);
 	} else {
 		add_part(&job, table->first, end);
 		if (declared == END_BLANK) {
-			leave_out(&job, end, grid->row_count);
+			leave_out(&job, end, of->grid->row_count);
 		} else {
 			learn(&job, table->first, end);
 			RC_TRY(judge_groups(&job, end));

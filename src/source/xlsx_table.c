@@ -13,16 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct table_job {
-	struct arena *arena;
-	const struct source_request *request;
-	const struct xlsx_grid *grid;
-	struct source *source;
-	struct xlsx_table *table;
-	recloser_error *error;
-};
-
-static recloser_status where(const struct table_job *job)
+static recloser_status where(const struct xlsx_table_job *job)
 {
 	return error_where(job->error, "%s, sheet \"%s\"", job->request->input->name, job->source->facts.sheet);
 }
@@ -30,7 +21,7 @@ static recloser_status where(const struct table_job *job)
 /* ---- header ---- */
 
 /* How many of the words stand in this row, each as the whole of a cell. */
-static size_t words_in_row(const struct table_job *job, size_t index, const struct strings *words, struct arena *scratch)
+static size_t words_in_row(const struct xlsx_table_job *job, size_t index, const struct strings *words, struct arena *scratch)
 {
 	const struct xlsx_row *row = xlsx_grid_row(job->grid, index);
 	const struct xlsx_cell *cells = xlsx_row_cells(job->grid, row);
@@ -44,7 +35,7 @@ static size_t words_in_row(const struct table_job *job, size_t index, const stru
 	return found;
 }
 
-static recloser_status header_not_found(const struct table_job *job, const struct strings *words, int within, size_t best,
+static recloser_status header_not_found(const struct xlsx_table_job *job, const struct strings *words, int within, size_t best,
 										size_t most)
 {
 	const struct header *header = &job->request->block->header;
@@ -62,7 +53,7 @@ static recloser_status header_not_found(const struct table_job *job, const struc
 					  strings_join(job->arena, &texts, " | "));
 }
 
-static recloser_status find_by_words(const struct table_job *job, uint32_t *out)
+static recloser_status find_by_words(const struct xlsx_table_job *job, uint32_t *out)
 {
 	const struct header *header = &job->request->block->header;
 	int within = header->within;
@@ -90,7 +81,7 @@ static recloser_status find_by_words(const struct table_job *job, uint32_t *out)
 }
 
 /* The sheet rows of the header; none for `header: none`. */
-static recloser_status header_rows(const struct table_job *job, uint32_t rows[4], int *count)
+static recloser_status header_rows(const struct xlsx_table_job *job, uint32_t rows[4], int *count)
 {
 	const struct header *header = &job->request->block->header;
 	size_t first = 0;
@@ -121,7 +112,7 @@ struct merges {
 	size_t count;
 };
 
-static struct merges merges_of(const struct table_job *job, const uint32_t *rows, int count)
+static struct merges merges_of(const struct xlsx_table_job *job, const uint32_t *rows, int count)
 {
 	const struct xlsx_merge *all = (const struct xlsx_merge *)job->grid->merges->at;
 	struct merges merges = {arena_array(job->arena, job->grid->merge_count + 1, sizeof *merges.at), 0};
@@ -134,7 +125,7 @@ static struct merges merges_of(const struct table_job *job, const uint32_t *rows
 	return merges;
 }
 
-static const char *cell_at(const struct table_job *job, uint32_t row, uint32_t column)
+static const char *cell_at(const struct xlsx_table_job *job, uint32_t row, uint32_t column)
 {
 	size_t index = xlsx_grid_find(job->grid, row);
 	if (index == job->grid->row_count || xlsx_grid_row(job->grid, index)->row != row)
@@ -145,7 +136,7 @@ static const char *cell_at(const struct table_job *job, uint32_t row, uint32_t c
 
 /* What header row k says about a column. A merged title speaks for every column under it, except in the last row, where it
  * would give several columns one name; an area that spans header rows is said once. */
-static const char *header_part(const struct table_job *job, const struct merges *merges, const uint32_t *rows, int k,
+static const char *header_part(const struct xlsx_table_job *job, const struct merges *merges, const uint32_t *rows, int k,
 							   int count, uint32_t column)
 {
 	for (size_t i = 0; i < merges->count; i++) {
@@ -160,7 +151,7 @@ static const char *header_part(const struct table_job *job, const struct merges 
 	return cell_at(job, rows[k], column);
 }
 
-static const char *header_name(const struct table_job *job, const struct merges *merges, const uint32_t *rows, int count,
+static const char *header_name(const struct xlsx_table_job *job, const struct merges *merges, const uint32_t *rows, int count,
 							   uint32_t column)
 {
 	struct strings parts = {0};
@@ -186,7 +177,7 @@ static size_t width_of(const struct xlsx_grid *grid, size_t from, size_t end, si
 }
 
 /* Columns run from A without a gap, so that a column's number is its place on the sheet. */
-static void set_width(const struct table_job *job, size_t width)
+static void set_width(const struct xlsx_table_job *job, size_t width)
 {
 	struct source *source = job->source;
 	size_t old = source->column_count;
@@ -203,7 +194,7 @@ static void set_width(const struct table_job *job, size_t width)
 	}
 }
 
-static void name_columns(const struct table_job *job, const uint32_t *rows, int count)
+static void name_columns(const struct xlsx_table_job *job, const uint32_t *rows, int count)
 {
 	const struct xlsx_grid *grid = job->grid;
 	size_t width = count ? 0 : width_of(grid, 0, grid->row_count, 0);
@@ -225,7 +216,7 @@ struct identity_cells {
 	size_t count;
 };
 
-static struct identity_cells identity_columns(const struct table_job *job)
+static struct identity_cells identity_columns(const struct xlsx_table_job *job)
 {
 	const struct strings *names = &job->request->identity;
 	struct identity_cells identity = {arena_array(job->arena, names->count + 1, sizeof *identity.columns), 0};
@@ -239,7 +230,7 @@ static struct identity_cells identity_columns(const struct table_job *job)
 	return identity;
 }
 
-static bool identity_filled(const struct table_job *job, const struct identity_cells *identity, size_t index)
+static bool identity_filled(const struct xlsx_table_job *job, const struct identity_cells *identity, size_t index)
 {
 	const struct xlsx_row *row = xlsx_grid_row(job->grid, index);
 	for (size_t i = 0; i < identity->count; i++)
@@ -248,7 +239,7 @@ static bool identity_filled(const struct table_job *job, const struct identity_c
 	return true;
 }
 
-static bool only_texts(const struct table_job *job, size_t index)
+static bool only_texts(const struct xlsx_table_job *job, size_t index)
 {
 	const struct xlsx_row *row = xlsx_grid_row(job->grid, index);
 	for (uint32_t i = 0; i < row->count; i++) {
@@ -260,7 +251,7 @@ static bool only_texts(const struct table_job *job, size_t index)
 }
 
 /* Sheet rows from `from` up to grid row `index` that have nothing in them. */
-static uint64_t blank_before(const struct table_job *job, uint32_t from, size_t index)
+static uint64_t blank_before(const struct xlsx_table_job *job, uint32_t from, size_t index)
 {
 	uint64_t blank = 0;
 	uint32_t row = from;
@@ -274,7 +265,7 @@ static uint64_t blank_before(const struct table_job *job, uint32_t from, size_t 
 	return blank;
 }
 
-static void find_first(const struct table_job *job, uint32_t after_header)
+static void find_first(const struct xlsx_table_job *job, uint32_t after_header)
 {
 	const struct block *block = job->request->block;
 	const struct xlsx_grid *grid = job->grid;
@@ -300,7 +291,7 @@ static void find_first(const struct table_job *job, uint32_t after_header)
 
 /* ---- what is said about it ---- */
 
-static void tell_above(const struct table_job *job, uint32_t header)
+static void tell_above(const struct xlsx_table_job *job, uint32_t header)
 {
 	struct strings *above = &job->source->facts.above;
 	for (size_t i = 0; i < job->grid->row_count && xlsx_grid_row(job->grid, i)->row < header; i++) {
@@ -319,7 +310,7 @@ static void tell_above(const struct table_job *job, uint32_t header)
 }
 
 /* A double holds fifteen digits of any whole number; a sixteenth was lost when the cell was typed. */
-static void tell_rounded(const struct table_job *job)
+static void tell_rounded(const struct xlsx_table_job *job)
 {
 	uint64_t count = 0;
 	char letter[4] = "";
@@ -348,7 +339,7 @@ static void tell_rounded(const struct table_job *job)
 recloser_status xlsx_table_find(struct arena *arena, const struct source_request *request, const struct xlsx_grid *grid,
 								struct source *source, struct xlsx_table *table, recloser_error *error)
 {
-	struct table_job job = {arena, request, grid, source, table, error};
+	struct xlsx_table_job job = {arena, request, grid, source, table, error};
 	uint32_t rows[4] = {0};
 	int count = 0;
 	memset(table, 0, sizeof *table);
@@ -365,7 +356,7 @@ recloser_status xlsx_table_find(struct arena *arena, const struct source_request
 		return error_hint(error, "give its number as the sheet shows it, or its words: header: {find: [...]}");
 	}
 	find_first(&job, last + 1);
-	RC_TRY(xlsx_end_find(arena, request, grid, source, table, error));
+	RC_TRY(xlsx_end_find(&job));
 	/* Columns without a name count as well, as far as there is data in them. */
 	for (size_t i = 0; i < table->part_count; i++)
 		set_width(&job, width_of(grid, table->parts[i].first, table->parts[i].end, source->column_count));

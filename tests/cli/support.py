@@ -132,6 +132,15 @@ class Case(unittest.TestCase):
         path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
         return path
 
+    def rot(self, file):
+        """Other bytes, and nothing that a look at size and time would show."""
+        before = file.stat()
+        content = bytearray(file.read_bytes())
+        content[4:-4] = bytes(0xAA for _ in content[4:-4])
+        with open(file, "r+b") as out:  # in place: also what other names of it hold
+            out.write(content)
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
     def spec(self, text, name="spec.yaml"):
         return self.write(name, text)
 

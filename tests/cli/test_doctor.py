@@ -168,6 +168,16 @@ partition: [state]
         told = self.recloser_json("doctor", "spec.yaml", code=FAULT)
         self.assertEqual([f for f in told["findings"] if f["area"] == "keys"], [], "a file that is not there has no keys")
 
+    def test_a_file_that_rots(self):
+        """It is told, and the rest of the dataset is looked at all the same."""
+        self.load_both(self.SPEC)
+        self.rot(self.live("state=WI"))
+        told = self.recloser_json("doctor", "spec.yaml", code=FAULT)
+        (found,) = [f for f in told["findings"] if f["area"] == "files"]
+        self.assertEqual(found["finding"], "fault")
+        self.assertIn("recloser verify", found["hint"])
+        self.assertTrue({"grain", "archive", "store"} <= {f["area"] for f in told["findings"]}, told["findings"])
+
     def test_the_steps_of_a_series_share_keys(self):
         spec = self.SPEC.replace("partition: [state]", "partition: [state, month]\nseries: month")
         months = [(f"Q{i}", "Michigan" if i < 5 else "WI", month) for i in range(9) for month in ("2026-01", "2026-02")]

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from loading import Loading
-from support import CONFLICT, HELD, OK, PROGRAM, SOURCE, USAGE, main, recloser
+from support import CONFLICT, HELD, IO, OK, PROGRAM, SOURCE, USAGE, main, recloser
 
 PLAIN = {"key": "{identity: [id]}", "partition": "[state]", "revision": None, "geometry": None}
 TX = "state=TX"
@@ -318,6 +318,24 @@ class Carry(Guards):
         report = self.load(self.plain(), self.dir / "two.csv")
         self.assertEqual(self.gone(report, "id"), [("B",)])
         self.assertEqual(self.ids(), ["A", "C", "D"])
+
+
+class DamagedElsewhere(Guards):
+    """A live file of another partition that can't be read: no load of a new one is in danger."""
+
+    def test_it_is_said_and_stops_who_wants_to_know(self):
+        one, two = rows("id,state,capacity", "A,TX,1", "B,TX,2"), self.write("two.csv", rows("id,state,capacity", "C,OK,3"))
+        for policy in ("warn", "refuse"):
+            self.lake = f"lake_{policy}"
+            spec = self.plain(root=self.lake, guards=f"{{moved: {policy}}}")
+            self.first(spec, one)
+            self.rot(self.live(TX))
+            if policy == "warn":
+                report = self.load(spec, two)
+                self.assertEqual(self.ids("state=OK"), ["C"])
+                self.assertTrue(any("recloser verify" in w for w in report["warnings"]), report["warnings"])
+            else:
+                self.refused(spec, two, code=IO, said=["recloser verify", "nothing was changed"])
 
 
 class OwnCarried(Guards):
