@@ -12,6 +12,13 @@ struct batch_column {
 	const char *name, *type; /* type: the engine's */
 	bool partition, key, geometry;
 	bool mark;               /* CARRIED_COLUMN, added by `disappeared: carry`; not a column of the source that is called so */
+	const char *aside;       /* gathered rows hold its place in a file, in the column BATCH_PLACE and its number: "text" or "bytes" by type */
+};
+
+/* Bytes of the values of some rows, over all of them: texts, geometries, and lists and structs as text. */
+struct batch_widths {
+	uint64_t rows;
+	uint64_t *bytes;         /* an element a column; NULL: not measured */
 };
 
 /* One partition of the batch. */
@@ -26,6 +33,7 @@ struct batch_part {
 	uint64_t rows_in;        /* good rows before doubles and revisions were taken out */
 	uint64_t rows;           /* what will be written */
 	uint64_t superseded, collapsed;
+	struct batch_widths widths; /* of what will be written; known after the content pass */
 };
 
 struct batch {
@@ -43,7 +51,6 @@ struct batch {
 	struct batch_part *parts;     /* sorted by path */
 	size_t part_count;
 	uint64_t rows_in, filtered, quarantined, superseded, collapsed, ties;
-	double row_bytes;             /* of a row's values, as measured when it was first asked for; 0: not yet */
 	struct strings warnings;
 };
 
@@ -86,12 +93,31 @@ struct content_schema batch_content_schema(const struct batch *batch, const char
 /* Rows that were put into the batch from a live version (_rc_src -1) get their digests. */
 recloser_status batch_digest_carried(struct batch *batch, recloser_error *error) RC_CHECKED;
 
-/* How many sorts of so many rows each the memory is enough for at a time; at least 1 (wide.c). */
-recloser_status batch_sorts_at_once(struct batch *batch, uint64_t rows, size_t *out, recloser_error *error) RC_CHECKED;
+/* ---- wide rows (wide.c) ---- */
+
+/* SQL: the bytes of a value of this type, `name` being SQL as well; NULL: all values are of one length. */
+const char *batch_length_sql(struct arena *arena, const char *name, const char *type);
+/* SQL aggregates over rows of the batch: their number and the lengths of their values; and taking them from a result, from a column on. */
+const char *batch_lengths_sql(struct arena *arena, const struct batch *batch);
+void batch_take_lengths(struct arena *arena, const struct batch *batch, const struct rows *rows, size_t row, size_t from,
+                        struct batch_widths *out);
+/* Those of all wanted parts together (NULL: all), measured if the content pass has not been. */
+recloser_status batch_widths(const struct batch *batch, const bool *wanted, struct batch_widths *out, recloser_error *error) RC_CHECKED;
+/* Of a row, on average; values of fixed length not counted. */
+double batch_row_bytes(const struct batch *batch, const struct batch_widths *widths);
+/* A sort of these rows holds more than there is memory for. */
+bool batch_crowded(const struct batch *batch, const struct batch_widths *widths);
+/* A text or geometry that is long in these rows. */
+bool batch_is_long(const struct batch *batch, const struct batch_widths *widths, size_t column);
+/* A column that goes through the sort as its place in a file, since the rows are crowded and its values long: "text" or "bytes", of
+ * which `rc_aside_text(value)` makes a place and `rc_text_at(place)` the value; else NULL. */
+const char *batch_aside_type(const struct batch *batch, const struct batch_widths *widths, size_t column);
+#define BATCH_PLACE "_rc_place_"
+/* How many threads the memory is enough for that sort and write such rows; at least 1. */
+size_t batch_writes_at_once(const struct batch *batch, const struct batch_widths *widths);
 /* A sort of these rows failed with `status`: where it was for memory and the rows are wide, say what is held and what would do.
  * Gives the status back. */
-recloser_status batch_blame_width(const struct batch *batch, struct engine *engine, struct arena *arena, const char *rows_sql, uint64_t rows,
-                                  recloser_status status, recloser_error *error);
+recloser_status batch_blame_width(const struct batch *batch, const struct batch_widths *widths, recloser_status status, recloser_error *error);
 
 /* Is this a type of which a value's text gives the value back, and the key of a value is the key of its text? */
 bool batch_is_plain(const char *type);

@@ -52,45 +52,60 @@ static const char *left_behind(const struct batch *batch)
 	return out.at;
 }
 
-static uint64_t all_rows(const struct batch *batch)
+/* Long values of crowded rows are put aside here, once: the table has their places, and a view around it brings them back. */
+static void put_aside(struct batch *batch, const struct batch_widths *widths, struct text *left, struct text *places, struct text *back)
 {
-	uint64_t rows = 0;
-	for (size_t i = 0; i < batch->part_count; i++)
-		rows += batch->parts[i].rows;
-	return rows;
+	struct arena *arena = batch->arena;
+	for (size_t i = 0; i < batch->column_count; i++) {
+		struct batch_column *column = &batch->columns[i];
+		const char *type = batch_aside_type(batch, widths, i), *name = sql_name(arena, column->name);
+		if (!type)
+			continue;
+		column->aside = type;
+		text_addf(left, ", %s", name);
+		text_addf(places, ", rc_aside_%s(b.%s) AS " BATCH_PLACE "%zu", type, name, i);
+		text_addf(back, ", rc_%s_at(" BATCH_PLACE "%zu) AS %s", type, i, name);
+	}
 }
 
 /* Without any other partition left the gathered rows take the batch's place. Rows that stand in their order are read in it from
  * then on: that is what the engine's setting is for, which costs a scan of a source its threads and is off until here. */
-static recloser_status gather(struct batch *batch, bool all, const char *order, recloser_error *error)
+static recloser_status gather(struct batch *batch, bool all, const char *order, const struct batch_widths *widths, recloser_error *error)
 {
 	struct arena *arena = batch->arena;
 	const struct strings *partition = &batch->context->spec->partition;
-	struct text same = text_on(arena);
+	struct text same = text_on(arena), left = text_on(arena), places = text_on(arena), made = text_on(arena);
 	for (size_t c = 0; c < partition->count; c++)
 		text_addf(&same, "%sCAST(b.%s AS VARCHAR) = p.v%zu", c ? " AND " : "", sql_name(arena, partition->at[c]), c);
+	text_add(&left, left_behind(batch));
+	put_aside(batch, widths, &left, &places, &made);
+	if (batch->key_sql)
+		text_addf(&made, ", %s AS %s", batch->key_sql, sql_name(arena, batch->context->spec->key_column));
 	const char *old = !all ? "" : batch->holed ? "DROP VIEW batch; DROP TABLE rc_rows;" : "DROP TABLE batch;";
-	const char *name = all ? "batch" : "rc_clustered", *table = batch->key_sql ? "rc_keyless" : name;
-	const char *with_key = !batch->key_sql ? "" : arena_printf(arena, "CREATE VIEW %s AS SELECT *, %s AS %s FROM rc_keyless", name,
-	    batch->key_sql, sql_name(arena, batch->context->spec->key_column));
+	const char *name = all ? "batch" : "rc_clustered", *table = made.length ? "rc_gathered" : name;
+	const char *view = made.length ? arena_printf(arena, "CREATE VIEW %s AS SELECT *%s FROM rc_gathered", name, made.at) : "";
 	struct engine *engine = batch->context->engine;
-	uint64_t rows = all_rows(batch);
-	size_t at_once;
-	RC_TRY(batch_sorts_at_once(batch, rows, &at_once, error));
-	bool alone = at_once < engine_threads(engine);
+	bool alone = batch_writes_at_once(batch, widths) < engine_threads(engine);
 	if (alone)
-		RC_TRY(engine_share(engine, false, error));
+		RC_TRY(engine_share(engine, 1, error));
 	recloser_status status = engine_runf(engine, "bring the rows of each partition together", error,
 	    "SET GLOBAL preserve_insertion_order = %s;"
-	    "CREATE TABLE rc_gathering AS SELECT b.* EXCLUDE (%s), p._rc_part FROM batch b JOIN rc_parts p ON %s ORDER BY p._rc_part%s%s;"
+	    "CREATE TABLE rc_gathering AS SELECT b.* EXCLUDE (%s)%s, p._rc_part FROM batch b JOIN rc_parts p ON %s ORDER BY p._rc_part%s%s;"
 	    "%s ALTER TABLE rc_gathering RENAME TO %s; %s",
-	    order ? "true" : "false", left_behind(batch), same.at, order ? ", " : "", order ? order : "", old, table, with_key);
-	RC_TRY(batch_blame_width(batch, engine, arena, "batch", rows, status, error));
+	    order ? "true" : "false", left.at, places.length ? places.at : "", same.at, order ? ", " : "", order ? order : "", old, table, view);
+	RC_TRY(batch_blame_width(batch, widths, status, error));
 	if (alone)
-		RC_TRY(engine_share(engine, true, error));
+		RC_TRY(engine_share(engine, 0, error));
 	batch->holed &= !all;
 	batch->gathered = true;
 	return RECLOSER_OK;
+}
+
+/* Rows that are carried over are put into the table later, which a view in its place would not let in. */
+static bool worth_it(const struct batch *batch, const struct batch_widths *widths)
+{
+	bool carry = batch->context->spec->disappeared.policy == POLICY_CARRY;
+	return batch->part_count >= WORTH_IT && !(carry && batch_crowded(batch, widths));
 }
 
 recloser_status batch_cluster(struct batch *batch, const bool *wanted, recloser_error *error)
@@ -101,11 +116,13 @@ recloser_status batch_cluster(struct batch *batch, const bool *wanted, recloser_
 	if (batch->clustered || count == 0)
 		return RECLOSER_OK;
 	batch->clustered = true;
-	bool moved = batch->part_count >= WORTH_IT, all = moved && count == batch->part_count;
+	struct batch_widths widths;
+	RC_TRY(batch_widths(batch, wanted, &widths, error));
+	bool moved = worth_it(batch, &widths), all = moved && count == batch->part_count;
 	const char *order = common_order(batch);
 	if (moved) {
 		RC_TRY(number_parts(batch, wanted, error));
-		RC_TRY(gather(batch, all, order, error));
+		RC_TRY(gather(batch, all, order, &widths, error));
 	}
 	for (size_t i = 0; i < batch->part_count && moved; i++) {
 		if (wanted && !wanted[i])

@@ -19,7 +19,7 @@ static recloser_status make_table(struct batch *batch, recloser_error *error)
 	    "       b.partition, CAST(j.\"row\" AS VARCHAR) AS \"row\", b._rc_src\n"
 	    "FROM (SELECT _rc_src, _rc_row, %s AS partition, from_json(_rc_fault, " FAULT_SHAPE ") AS j FROM batch WHERE _rc_fault IS NOT NULL) b\n"
 	    "JOIN rc_sources s ON s.src = b._rc_src, LATERAL (SELECT unnest(b.j.faults) AS f)\n"
-	    "WHERE f IS NOT NULL ORDER BY b._rc_src, b._rc_row", path);
+	    "WHERE f IS NOT NULL", path);
 }
 
 /* A reason with its column, where it does not name that itself. */
@@ -220,7 +220,8 @@ recloser_status quarantine_summary(struct batch *batch, size_t most, struct stri
 
 recloser_status quarantine_write(struct batch *batch, const char *path, recloser_error *error)
 {
-	return engine_runf(batch->context->engine, "write the quarantine file", error,
-	    "COPY (SELECT * EXCLUDE (_rc_src) FROM quarantine ORDER BY _rc_src, row_number, \"column\", reason) TO %s (FORMAT parquet, COMPRESSION zstd)",
-	    sql_text(batch->arena, path));
+	static const char *const longs[] = {"value", "row", NULL};
+	const struct sorted_copy copy = {.table = "quarantine", .hidden = "_rc_src", .order = "_rc_src, row_number, \"column\", reason",
+	                                 .longs = longs, .file = path};
+	return engine_copy_sorted(batch->context->engine, batch->arena, "write the quarantine file", &copy, error);
 }

@@ -124,24 +124,11 @@ static void state_destroy(duckdb_aggregate_state *states, idx_t count)
 	}
 }
 
-static void out_of_memory(duckdb_function_info info)
-{
-	duckdb_aggregate_function_set_error(info, "Out of Memory Error: no memory for the content pass");
-}
-
-/* `failed` is an errno of the digests. A full disk is said in the words that the engine has for it (engine.c knows them). */
+/* `failed` is an errno of the digests. */
 static void say_failed(duckdb_function_info info, int failed)
 {
-	char reason[128], text[256];
-	if (failed == ENOMEM) {
-		out_of_memory(info);
-		return;
-	}
-	if (failed == ENOSPC || failed == EDQUOT)
-		snprintf(reason, sizeof reason, "No space left on device");
-	else if (strerror_r(failed, reason, sizeof reason) != 0)
-		snprintf(reason, sizeof reason, "error %d", failed);
-	snprintf(text, sizeof text, "can't put digests of the keys aside: %s", reason);
+	char text[256];
+	aside_failed(failed, "digests of the keys", text, sizeof text);
 	duckdb_aggregate_function_set_error(info, text);
 }
 
@@ -434,7 +421,7 @@ static void state_finalize(duckdb_function_info info, duckdb_aggregate_state *st
 			return;
 		}
 		if (!make_fingerprint(plan, found, hex)) {
-			out_of_memory(info);
+			say_failed(info, ENOMEM);
 			return;
 		}
 		int length = write_found(hex, found, doubled, text);

@@ -36,6 +36,7 @@ struct engine_shared {
 	struct offered *offered;
 	struct content_name *content_names;
 	struct digest_room *digests; /* of the keys that content passes collect */
+	struct spill *aside;         /* values that stand aside while rows are sorted; NULL: the engine has nowhere to spill */
 	pthread_mutex_t adding; /* one content pass is looked up and added at a time; taken before `lock` */
 };
 
@@ -46,6 +47,10 @@ struct engine {
 
 /* Turn a message of the engine into an error: "could not <doing>: <first line>", with advice where there is some. */
 recloser_status engine_failed(struct engine *engine, const char *doing, const char *message, recloser_error *error);
+
+/* functions_aside.c: why `what` could not be put into a nameless file, from an errno, in the words that the engine has for a full
+ * disk and for want of memory (engine_failed knows them). */
+void aside_failed(int failed, const char *what, char *out, size_t size);
 
 /* scan.c */
 recloser_status scan_register(struct engine *engine, recloser_error *error) RC_CHECKED;

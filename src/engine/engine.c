@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/spill.h"
 #include "batch/pystr.h"
 #include "engine/duck.h"
 
@@ -41,7 +42,8 @@ static void shared_release(struct engine_shared *shared)
 		free(shared->content_names);
 		shared->content_names = next;
 	}
-	digest_room_free(shared->digests); /* content passes went with the database */
+	digest_room_free(shared->digests); /* content passes went with the database, and so did who put values aside */
+	spill_free(shared->aside);
 	pthread_mutex_destroy(&shared->lock);
 	pthread_mutex_destroy(&shared->adding);
 	free(shared);
@@ -89,13 +91,17 @@ static int threads_for(const struct engine_options *options, uint64_t bytes)
 enum { DIGESTS_PART = 32 };
 
 /* The engine's pool is the rest, but for what the engine keeps outside of it: buffers of encoding, and lists of a table's stretches and
- * of spilled blocks, some three bytes a row. Who gives more than half a gigabyte means rows in such numbers. */
+ * of spilled blocks, some three bytes a row. With more than this little there are rows in such numbers, or several threads. */
 static uint64_t pool_of(uint64_t bytes)
 {
-	const uint64_t small = 512 * 1000000ull;
-	uint64_t beside = bytes / DIGESTS_PART + (bytes > small ? (bytes - small) / 6 : 0);
+	const uint64_t little = 300 * 1000000ull;
+	uint64_t beside = bytes / DIGESTS_PART + (bytes > little ? (bytes - little) / 6 : 0);
 	return bytes - beside;
 }
+
+/* With no more than this the allocator gives back at once what was freed, for which it has a thread of its own: up to 200 MB of
+ * wide rows otherwise stay with threads that have moved on. */
+static const uint64_t SCARCE_BYTES = 2000 * 1000000ull;
 
 static uint64_t budget_of(const struct engine_options *options)
 {
@@ -113,6 +119,7 @@ static bool configure(duckdb_config config, const struct engine_options *options
 		{"memory_limit", memory},
 		{"temp_directory", options->spill ? options->spill : ""},
 		{"preserve_insertion_order", "false"},
+		{"allocator_background_threads", bytes <= SCARCE_BYTES ? "true" : "false"},
 		{"autoinstall_known_extensions", "false"},
 		{"autoload_known_extensions", "false"},
 		{"allow_community_extensions", "false"},
@@ -163,14 +170,15 @@ recloser_status engine_open(struct arena *arena, const struct engine_options *op
 		arena_out_of_memory(arena);
 	shared->memory_bytes = budget_of(options);
 	shared->digests = digest_room_new(shared->memory_bytes / DIGESTS_PART / sizeof(struct digest128), options->spill);
-	if (!shared->digests) {
-		free(shared);
-		arena_out_of_memory(arena);
-	}
-	recloser_status status = open_database(&shared->database, options, error);
+	shared->aside = options->spill ? spill_new(options->spill) : NULL;
+	bool rooms = shared->digests && (shared->aside || !options->spill);
+	recloser_status status = rooms ? open_database(&shared->database, options, error) : RECLOSER_IO;
 	if (status != RECLOSER_OK) {
 		digest_room_free(shared->digests);
+		spill_free(shared->aside);
 		free(shared);
+		if (!rooms)
+			arena_out_of_memory(arena);
 		return status;
 	}
 	pthread_mutex_init(&shared->lock, NULL);
@@ -218,6 +226,11 @@ double engine_progress(struct engine *engine)
 size_t engine_threads(const struct engine *engine)
 {
 	return engine->shared->threads > 0 ? (size_t)engine->shared->threads : 1;
+}
+
+bool engine_spills(const struct engine *engine)
+{
+	return engine->shared->aside != NULL;
 }
 
 uint64_t engine_memory(const struct engine *engine)
@@ -481,10 +494,12 @@ recloser_status engine_query(struct engine *engine, struct arena *arena, const c
 	return status;
 }
 
-/* As many threads from outside as there may be at all: none is left for the engine to start. */
-recloser_status engine_share(struct engine *engine, bool shared, recloser_error *error)
+/* As many threads from outside as there may be at all: none is left for the engine to start. It plans its memory by their number. */
+recloser_status engine_share(struct engine *engine, size_t connections, recloser_error *error)
 {
-	return engine_runf(engine, "share the threads out", error, "SET GLOBAL external_threads = %" PRId64, shared ? 1 : engine->shared->threads);
+	size_t threads = connections ? connections : engine_threads(engine), outside = connections ? connections : 1;
+	return engine_runf(engine, "share the threads out", error,
+					   "SET GLOBAL external_threads = 1; SET GLOBAL threads = %zu; SET GLOBAL external_threads = %zu", threads, outside);
 }
 
 const char *rows_at(const struct rows *rows, size_t row, size_t column)

@@ -25,9 +25,9 @@ recloser_status engine_open(struct arena *arena, const struct engine_options *op
 recloser_status engine_connect(struct arena *arena, struct engine *engine, struct engine **out,
 							   recloser_error *error) RC_CHECKED;
 
-/* Whether a statement may use the engine's own threads beside the one that gives it: so it is when the engine is opened. Without,
- * several connections, each on a thread of its own, do not wait for one another. No statement may be running. */
-recloser_status engine_share(struct engine *engine, bool shared, recloser_error *error) RC_CHECKED;
+/* So many connections, each on a thread of its own, share the work from now on: they do not wait for one another, and a statement is
+ * done by the thread that gives it. 0: as when the engine was opened, with threads of its own. No statement may be running. */
+recloser_status engine_share(struct engine *engine, size_t connections, recloser_error *error) RC_CHECKED;
 
 /* Run one or more statements. `doing` says what the step was for: "sort and write state=TX". */
 recloser_status engine_run(struct engine *engine, const char *doing, const char *sql, recloser_error *error) RC_CHECKED;
@@ -53,6 +53,16 @@ recloser_status engine_describe(struct engine *engine, struct arena *arena, cons
 /* Make a source readable as `rc_scan(<id>)`; the id is given back. The source must outlive the engine's use of it. */
 recloser_status engine_offer(struct engine *engine, struct source *source, uint64_t *id, recloser_error *error) RC_CHECKED;
 
+/* Write a table as a sorted Parquet file (sorted.c). */
+struct sorted_copy {
+	const char *table, *order;  /* SQL */
+	const char *hidden;         /* SQL: columns to leave out, or NULL */
+	const char *const *longs;   /* text columns that may be long, none of them in `order`; ended by NULL */
+	const char *file;
+};
+recloser_status engine_copy_sorted(struct engine *engine, struct arena *arena, const char *doing, const struct sorted_copy *copy,
+								   recloser_error *error) RC_CHECKED;
+
 /* Have the engine keep count on this connection. No statement may be running on it. */
 void engine_watched(struct engine *engine);
 /* How much of the statement that runs on this connection is done, 0 to 1; negative when the engine can't tell. From any thread. */
@@ -70,6 +80,7 @@ recloser_status engine_check_expression(struct engine *engine, struct arena *are
 										const struct strings *columns, recloser_error *error) RC_CHECKED;
 
 size_t engine_threads(const struct engine *engine); /* that may be at work, those that give statements among them */
+bool engine_spills(const struct engine *engine); /* it was given a directory for that */
 uint64_t engine_memory(const struct engine *engine); /* what it was given, in bytes */
 const char *engine_version(void); /* "v1.5.6" */
 

@@ -56,5 +56,6 @@ recloser_status functions_register(struct engine *engine, recloser_error *error)
 	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
 		for (const struct function *function = tables[t]; function->name; function++)
 			RC_TRY(add(engine, function, error));
-	return twice_register(engine, error);
+	RC_TRY(twice_register(engine, error));
+	return aside_register(engine, error);
 }

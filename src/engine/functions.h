@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off: a table */
-/* The functions that recloser adds to the engine. All are pure; all treat NULL as described.
+/* The functions that recloser adds to the engine. All but one are pure; all treat NULL as described.
  *
  *   rc_key(a, b, ...) -> VARCHAR            the key of these fields (any identity type; NULL is Python's None); NULL when a
  *                                           field has no form in Python: a year outside 1 to 9999, infinity, nanoseconds
@@ -27,6 +27,9 @@
  *   rc_transform(BLOB, from VARCHAR, to VARCHAR) -> BLOB   PROJJSON texts; NULL when it can't be transformed
  *   rc_bbox(BLOB) -> STRUCT(xmin FLOAT, ymin FLOAT, xmax FLOAT, ymax FLOAT)   NULL for NULL and empty
  *   rc_hilbert(BLOB, minx, miny, maxx, maxy) -> UBIGINT
+ *   rc_aside_text(VARCHAR) -> UHUGEINT      puts the value into a file and gives its place there; not pure. Where the engine may spill
+ *   rc_text_at(UHUGEINT) -> VARCHAR         the value at a place
+ *   rc_aside_bytes(BLOB) -> UHUGEINT, rc_bytes_at(UHUGEINT) -> BLOB
  *   rc_twice(UBIGINT) -> VARCHAR            an aggregate: the numbers that occur more than once, "17,4711", "" when none does;
  *                                           NULL when they are more than a million. NULL is no number
  *

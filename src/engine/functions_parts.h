@@ -20,8 +20,9 @@ struct function {
 /* Each ends with an entry without a name. */
 extern const struct function functions_key[], functions_wkb[], functions_convert[], functions_arrow[];
 
-/* functions_twice.c */
+/* functions_twice.c, functions_aside.c */
 recloser_status twice_register(struct engine *engine, recloser_error *error) RC_CHECKED;
+recloser_status aside_register(struct engine *engine, recloser_error *error) RC_CHECKED;
 
 struct argument {
 	void *data;

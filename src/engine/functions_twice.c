@@ -40,12 +40,10 @@ static void state_destroy(duckdb_aggregate_state *states, idx_t count)
 	}
 }
 
-/* The words by which the engine's own lack of memory or disk is known (engine.c). */
 static void say_failed(duckdb_function_info info, int failed)
 {
-	char text[128] = "Out of Memory Error: no memory to count rows";
-	if (failed != ENOMEM)
-		snprintf(text, sizeof text, "IO Error: counting rows: %s", strerror(failed));
+	char text[256];
+	aside_failed(failed, "numbers of rows", text, sizeof text);
 	duckdb_aggregate_function_set_error(info, text);
 }
 

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "batch/convert.h"
 #include "history/diff.h"
+#include "history/diff_long.h"
 
 struct side_column {
 	const char *name, *older_type, *newer_type;
@@ -18,6 +19,7 @@ struct comparing {
 	struct side_column *columns; /* common to both */
 	size_t column_count;
 	struct rows older_schema, newer_schema;
+	struct joined_side o, n; /* the two in the join */
 	struct strings identity; /* identity fields that both have */
 	const char *key;         /* quoted */
 };
@@ -58,7 +60,7 @@ static recloser_status find_columns(struct comparing *c, struct diff_found *out,
 		if (!other)
 			strings_add(arena, &out->columns_removed, name);
 		else
-			c->columns[c->column_count++] = (struct side_column){name, type, other};
+			c->columns[c->column_count++] = (struct side_column){.name = name, .older_type = type, .newer_type = other};
 		if (other && strcmp(other, type) != 0)
 			strings_add(arena, &out->columns_retyped, arena_printf(arena, "%s: %s -> %s", name, type, other));
 	}
@@ -107,16 +109,28 @@ static const char *differs(struct arena *arena, const struct side_column *column
 						as_text(arena, newer, column->newer_type));
 }
 
-static const char *row_json(struct comparing *c, const struct rows *schema, const char *side)
+/* In the join: where one side stands aside, digests are compared. */
+static const char *differs_joined(const struct comparing *c, const struct side_column *column)
 {
 	struct arena *arena = c->h->arena;
+	const char *name = column->name;
+	bool aside = joined_is_aside(&c->o, name) || joined_is_aside(&c->n, name);
+	if (aside && strcmp(column->older_type, column->newer_type) == 0)
+		return arena_printf(arena, "%s IS DISTINCT FROM %s", joined_sum(arena, &c->o, name), joined_sum(arena, &c->n, name));
+	return differs(arena, column, joined_value(arena, &c->o, name), joined_value(arena, &c->n, name));
+}
+
+static const char *row_json(struct comparing *c, const struct joined_side *side)
+{
+	struct arena *arena = c->h->arena;
+	const struct rows *schema = side->schema;
 	struct text out = text_on(arena);
 	for (size_t i = 0; i < schema->row_count; i++) {
 		const char *name = rows_at(schema, i, 0), *type = rows_at(schema, i, 1);
 		if (derived(c, name) || strcmp(type, "BLOB") == 0)
 			continue;
-		const char *value = arena_printf(arena, "%s.%s", side, sql_name(arena, name));
-		text_addf(&out, "%s%s, %s", out.length ? ", " : "json_object(", sql_text(arena, name), convert_json(arena, type, value));
+		text_addf(&out, "%s%s, %s", out.length ? ", " : "json_object(", sql_text(arena, name),
+				  convert_json(arena, type, joined_value(arena, side, name)));
 	}
 	return arena_printf(arena, "CAST(%s) AS VARCHAR)", out.at);
 }
@@ -126,14 +140,14 @@ static recloser_status join(struct comparing *c, recloser_error *error)
 	struct arena *arena = c->h->arena;
 	struct text taken = text_on(arena), any = text_on(arena);
 	for (size_t i = 0; i < c->column_count; i++) {
-		const char *name = sql_name(arena, c->columns[i].name);
-		const char *older = arena_printf(arena, "o.%s", name), *newer = arena_printf(arena, "n.%s", name);
-		text_addf(&taken, ",\n  %s AS o%zu, %s AS n%zu", older, i, newer, i);
-		text_addf(&any, " OR %s", differs(arena, &c->columns[i], older, newer));
+		const char *name = c->columns[i].name;
+		text_addf(&taken, ",\n  %s AS o%zu, %s AS n%zu", joined_value(arena, &c->o, name), i, joined_value(arena, &c->n, name), i);
+		text_addf(&any, " OR %s", differs_joined(c, &c->columns[i]));
 	}
 	for (size_t i = 0; i < c->identity.count; i++) {
-		const char *name = sql_name(arena, c->identity.at[i]);
-		text_addf(&taken, ",\n  coalesce(CAST(n.%s AS VARCHAR), CAST(o.%s AS VARCHAR)) AS i%zu", name, name, i);
+		const char *name = c->identity.at[i];
+		text_addf(&taken, ",\n  coalesce(CAST(%s AS VARCHAR), CAST(%s AS VARCHAR)) AS i%zu", joined_value(arena, &c->n, name),
+				  joined_value(arena, &c->o, name), i);
 	}
 	return engine_runf(
 		c->h->engine, "compare by key", error,
@@ -141,8 +155,8 @@ static recloser_status join(struct comparing *c, recloser_error *error)
 		"  CASE WHEN o.%s IS NULL THEN 'added' WHEN n.%s IS NULL THEN 'removed' ELSE 'changed' END AS change,\n"
 		"  CASE WHEN o.%s IS NULL THEN %s WHEN n.%s IS NULL THEN %s END AS whole%s\n"
 		"FROM %s o FULL JOIN %s n ON o.%s = n.%s\nWHERE o.%s IS NULL OR n.%s IS NULL%s",
-		c->key, c->key, c->key, c->key, c->key, row_json(c, &c->newer_schema, "n"), c->key,
-		row_json(c, &c->older_schema, "o"), taken.at, c->older->relation, c->newer->relation, c->key, c->key, c->key, c->key,
+		c->key, c->key, c->key, c->key, c->key, row_json(c, &c->n), c->key, row_json(c, &c->o), taken.at,
+		joined_relation(arena, &c->o), joined_relation(arena, &c->n), c->key, c->key, c->key, c->key,
 		any.length ? any.at : "");
 }
 
@@ -254,9 +268,9 @@ static recloser_status write_out(struct comparing *c, const char *output, reclos
 		return RECLOSER_OK;
 	/* Whole or not at all: under another name first. */
 	const char *beside = arena_printf(c->h->arena, "%s.writing", output);
-	RC_TRY(engine_runf(c->h->engine, "write the changes", error,
-					   "COPY (SELECT * FROM rc_changes ORDER BY %s) TO %s (FORMAT parquet, COMPRESSION zstd)", in_order(c),
-					   sql_text(c->h->arena, beside)));
+	static const char *const longs[] = {"old", "new", NULL};
+	const struct sorted_copy copy = {.table = "rc_changes", .order = in_order(c), .longs = longs, .file = beside};
+	RC_TRY(engine_copy_sorted(c->h->engine, c->h->arena, "write the changes", &copy, error));
 	int failed = c->h->dataset->fs->ops->rename(c->h->dataset->fs, beside, output);
 	return failed ? error_errno(error, "store.rename", failed, "write", output) : RECLOSER_OK;
 }
@@ -267,6 +281,9 @@ recloser_status diff_compare(struct history *h, const struct diff_side *older, c
 	struct comparing c = {.h = h, .older = older, .newer = newer, .key = sql_name(h->arena, h->spec->key_column)};
 	RC_TRY(find_columns(&c, out, error));
 	find_identity(&c);
+	c.o = (struct joined_side){.alias = "o", .relation = older->relation, .schema = &c.older_schema};
+	c.n = (struct joined_side){.alias = "n", .relation = newer->relation, .schema = &c.newer_schema};
+	RC_TRY(joined_measure(h->engine, h->arena, h->spec->key_column, &c.o, &c.n, error));
 	RC_TRY(make_macros(&c, error));
 	RC_TRY(join(&c, error));
 	RC_TRY(spread(&c, error));

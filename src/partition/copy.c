@@ -4,6 +4,7 @@
  * A sort moves every byte of every column that goes through it, twice where memory is short. So what is the same in all rows of
  * a part (its partition values) or is made of other columns (key, bounding box, Parquet's own geometry) is put around the sort,
  * and text that repeats goes through it as numbers. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -15,9 +16,6 @@
  * bytes of a file (docs/format.md). */
 enum { WORDS_ROWS = ROW_GROUP_ROWS, WORDS_MOST = 4096, WORDS_BYTES = 65536 };
 
-/* Rows that come in their order are written as they come where they are one row group whatever vectors they come in. Of more, the
- * ends of groups would follow how the rows lie in the table: by their number, the memory, the threads and what else was loaded. */
-enum { ONE_GROUP = ROW_GROUP_ROWS - 2 * 2048 };
 
 /* zstd's level. Pages of so few rows come out no larger with the least of it, and a fifth of the writing is saved. */
 enum { FEW_ROWS = 10000, LEVEL_FEW = 1, LEVEL = 3 };
@@ -85,6 +83,35 @@ static const char *outer_columns(const struct copy *copy)
 	return out.at;
 }
 
+/* "text" or "bytes": the column goes through the sort as a place. Words are short whatever they are made of. */
+static const char *aside_type(const struct copy *copy, size_t column)
+{
+	const struct batch *batch = copy->format->batch;
+	if (copy->words && copy->words[column])
+		return NULL;
+	return batch->columns[column].aside ? batch->columns[column].aside : batch_aside_type(batch, &copy->part->batch_part->widths, column);
+}
+
+/* The place of a value: gathered rows have it. */
+static const char *place_of(const struct copy *copy, size_t column)
+{
+	const struct batch_column *it = &copy->format->batch->columns[column];
+	const char *place = arena_printf(copy->arena, BATCH_PLACE "%zu", column);
+	return it->aside ? place : arena_printf(copy->arena, "rc_aside_%s(%s) AS %s", aside_type(copy, column), sql_name(copy->arena, it->name), place);
+}
+
+/* What sorted rows bring back: ", rc_text_at(_rc_place_3) AS notes". */
+static const char *brought_back(const struct copy *copy)
+{
+	struct text out = text_on(copy->arena);
+	for (size_t i = 0; i < copy->format->batch->column_count; i++) {
+		const char *type = aside_type(copy, i);
+		if (type)
+			text_addf(&out, ", rc_%s_at(" BATCH_PLACE "%zu) AS %s", type, i, sql_name(copy->arena, copy->format->batch->columns[i].name));
+	}
+	return out.length ? out.at : "";
+}
+
 static const char *sorted_columns(const struct copy *copy)
 {
 	const struct batch *batch = copy->format->batch;
@@ -98,7 +125,7 @@ static const char *sorted_columns(const struct copy *copy)
 		text_add(&out, out.length ? ", " : "");
 		if (copy->words && copy->words[i])
 			text_addf(&out, "CAST(%s AS %s) AS ", name, copy->words[i]);
-		text_add(&out, name);
+		text_add(&out, aside_type(copy, i) ? place_of(copy, i) : name);
 	}
 	return out.at;
 }
@@ -140,12 +167,12 @@ static bool may_be_words(const struct copy *copy, const struct batch_column *col
 }
 
 /* A column with too many different values in some of the rows has too many in all of them: most are told apart by the first
- * rows at hand, whichever they are. */
+ * rows at hand, whichever they are. Numbers of them are counted, as the values themselves may be long. */
 static recloser_status sample_words(const struct copy *copy, const struct strings *names, struct rows *out, recloser_error *error)
 {
 	struct text counts = text_on(copy->arena), columns = text_on(copy->arena);
 	for (size_t i = 0; i < names->count; i++) {
-		text_addf(&counts, "%scount(DISTINCT %s)", i ? ", " : "", names->at[i]);
+		text_addf(&counts, "%scount(DISTINCT hash(%s))", i ? ", " : "", names->at[i]);
 		text_addf(&columns, "%s%s", i ? ", " : "", names->at[i]);
 	}
 	return engine_query(copy->engine, copy->arena, "look for text that repeats", arena_printf(copy->arena,
@@ -262,6 +289,24 @@ recloser_status copy_columns(struct part_format *format, recloser_error *error)
 	return arrow_columns_of(format->engine, arena, arena_printf(arena, "SELECT %s FROM batch", outer_columns(&any)), &format->arrow, error);
 }
 
+/* Wide rows: fewer of them make a row group, so that neither who writes it nor who reads it must hold gigabytes. In the bytes of a
+ * file, and so by nothing but its rows (docs/format.md). */
+static uint64_t group_rows(const struct copy *copy)
+{
+	double bytes = batch_row_bytes(copy->format->batch, &copy->part->batch_part->widths);
+	if (bytes * ROW_GROUP_ROWS <= ROW_GROUP_BYTES)
+		return ROW_GROUP_ROWS;
+	uint64_t vectors = (uint64_t)(ROW_GROUP_BYTES / (bytes * GROUP_STEP));
+	return vectors ? vectors * GROUP_STEP : GROUP_STEP;
+}
+
+/* Rows that come in their order are written as they come where they are one row group whatever vectors they come in. Of more, the
+ * ends of groups would follow how the rows lie in the table: by their number, the memory, the threads and what else was loaded. */
+static bool as_they_come(const struct batch_part *rows, uint64_t group)
+{
+	return rows->sorted && rows->rows + 2 * GROUP_STEP <= group;
+}
+
 recloser_status part_write(const struct part_format *format, struct engine *engine, struct arena *arena, struct part *part,
                            const char *file, recloser_error *error)
 {
@@ -271,13 +316,14 @@ recloser_status part_write(const struct part_format *format, struct engine *engi
 	RC_TRY(find_words(&copy, error));
 	RC_TRY(footer_entries(&copy, &entries, error));
 	part->file = file;
-	const char *order = rows->sorted && rows->rows <= ONE_GROUP ? "" : arena_printf(arena, " ORDER BY %s", order_of(&copy));
+	uint64_t group = group_rows(&copy);
+	const char *order = as_they_come(rows, group) ? "" : arena_printf(arena, " ORDER BY %s", order_of(&copy));
 	const char *sql = arena_printf(arena,
-	    "COPY (SELECT %s FROM (SELECT %s FROM %s%s)) TO %s (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL %d, "
-	    "ROW_GROUP_SIZE %d, GEOPARQUET_VERSION 'NONE', KV_METADATA {%s})",
-	    outer_columns(&copy), sorted_columns(&copy), rows->rows_sql, order, sql_text(arena, file),
-	    rows->rows < FEW_ROWS ? LEVEL_FEW : LEVEL, ROW_GROUP_ROWS, entries);
+	    "COPY (SELECT %s FROM (SELECT *%s FROM (SELECT %s FROM %s%s))) TO %s (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL %d, "
+	    "ROW_GROUP_SIZE %" PRIu64 ", GEOPARQUET_VERSION 'NONE', KV_METADATA {%s})",
+	    outer_columns(&copy), brought_back(&copy), sorted_columns(&copy), rows->rows_sql, order, sql_text(arena, file),
+	    rows->rows < FEW_ROWS ? LEVEL_FEW : LEVEL, group, entries);
 	recloser_status status = engine_run(engine, arena_printf(arena, "sort and write %s", name), sql, error);
-	RC_TRY(batch_blame_width(format->batch, engine, arena, rows->rows_sql, rows->rows, status, error));
+	RC_TRY(batch_blame_width(format->batch, &rows->widths, status, error));
 	return sha256_file(file, part->sha256, &part->bytes, error);
 }

@@ -92,7 +92,8 @@ recloser_status parts_content(struct part_format *format, struct part *parts, re
 	for (size_t i = 0; !one && i < format->spec->partition.count; i++)
 		text_addf(&group, "%s%s", i ? ", " : " GROUP BY ", sql_name(arena, format->spec->partition.at[i]));
 	RC_TRY(engine_query(format->engine, arena, "fingerprint the content", arena_printf(arena,
-	    "SELECT %s AS path, rc_content_batch(_rc_digest%s) FROM batch%s ORDER BY path", path, geometry, group.at), &rows, error));
+	    "SELECT %s AS path, rc_content_batch(_rc_digest%s), %s FROM batch%s ORDER BY path", path, geometry, batch_lengths_sql(arena, batch),
+	    group.at), &rows, error));
 	/* Both are sorted by the bytes of the path. */
 	for (size_t i = 0; i < batch->part_count; i++) {
 		parts[i].batch_part = &batch->parts[i];
@@ -102,6 +103,7 @@ recloser_status parts_content(struct part_format *format, struct part *parts, re
 		if (parts[i].content.rows != batch->parts[i].rows)
 			return error_set(error, RECLOSER_IO, "engine.content", "%" PRIu64 " rows instead of %" PRIu64 " are left for partition %s",
 			                 parts[i].content.rows, batch->parts[i].rows, batch->parts[i].path);
+		batch_take_lengths(arena, batch, &rows, i, 2, &batch->parts[i].widths);
 		types |= parts[i].content.geometry.types;
 	}
 	choose_covering(format, types);

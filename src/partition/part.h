@@ -8,7 +8,9 @@
 #include "batch/batch.h"
 #include "engine/content.h"
 
-enum { ROW_GROUP_ROWS = 122880 };
+/* A row group's rows, and what the texts and geometries of so many may take together, in bytes: of wide rows there are fewer in a
+ * group, in whole vectors of the engine. */
+enum { ROW_GROUP_ROWS = 122880, ROW_GROUP_BYTES = 48 * 1024 * 1024, GROUP_STEP = 2048 };
 
 /* What all parts of a run share. */
 struct part_format {

@@ -11,12 +11,19 @@
 
 enum { COLUMNS_COUNTED = 400 };
 
+static const json_t *reference_column(const struct reference *reference, const char *name)
+{
+	for (size_t i = 0; i < json_array_size(reference->schema); i++) {
+		const json_t *column = json_array_get(reference->schema, i);
+		if (strcmp(json_get_text(column, "name"), name) == 0)
+			return column;
+	}
+	return NULL;
+}
+
 bool reference_has(const struct reference *reference, const char *column)
 {
-	for (size_t i = 0; i < json_array_size(reference->schema); i++)
-		if (strcmp(json_get_text(json_array_get(reference->schema, i), "name"), column) == 0)
-			return true;
-	return false;
+	return reference_column(reference, column) != NULL;
 }
 
 const char *reference_published(const struct reference *reference)
@@ -86,12 +93,36 @@ static const char *differs(struct arena *arena, const char *column)
 	return arena_printf(arena, "l.%s IS DISTINCT FROM b.%s", name, name);
 }
 
+/* ` REPLACE (md5_number("notes") AS "notes")`: a join holds the values of one side, and where they are an eighth of the memory or more
+ * 16 bytes of digest do for a long one. What is decided by a digest here is a count, never whether a partition is replaced. */
+static const char *digested(struct run *run, const struct run_part *part, const struct strings *columns)
+{
+	enum { JOIN_PART = 8 };
+	const struct batch *batch = run->batch;
+	const struct batch_widths *widths = &part->part.batch_part->widths;
+	struct text out = text_on(run->arena);
+	if (batch_row_bytes(batch, widths) * (double)widths->rows * JOIN_PART < (double)engine_memory(run->engine))
+		return "";
+	for (size_t i = 0; i < batch->column_count; i++) {
+		const char *name = batch->columns[i].name;
+		const json_t *live = reference_column(part->reference, name);
+		bool alike = live && strcmp(json_get_text(live, "type"), batch->columns[i].type) == 0;
+		if (!alike || !strings_has(columns, name) || !batch_is_long(batch, widths, i))
+			continue;
+		text_addf(&out, "%smd5_number(%s) AS %s", out.length ? ", " : " REPLACE (", sql_name(run->arena, name), sql_name(run->arena, name));
+	}
+	if (out.length)
+		text_add(&out, ")");
+	return out.length ? out.at : "";
+}
+
 recloser_status run_count_keys(struct run *run, struct run_part *part, recloser_error *error)
 {
 	struct arena *arena = run->arena;
 	const char *key = sql_name(arena, run->spec->key_column);
 	const char *both = arena_printf(arena, "b.%s IS NOT NULL AND l.%s IS NOT NULL", key, key);
 	struct strings columns = run_compared_columns(run, part->reference);
+	const char *sums = digested(run, part, &columns);
 	struct text any = text_on(arena), each = text_on(arena);
 	for (size_t i = 0; i < columns.count; i++) {
 		text_addf(&any, "%s%s", i ? " OR " : "", differs(arena, columns.at[i]));
@@ -101,8 +132,8 @@ recloser_status run_count_keys(struct run *run, struct run_part *part, recloser_
 	struct rows rows;
 	RC_TRY(engine_query(run->engine, arena, "compare with the live version", arena_printf(arena,
 	    "SELECT count(*) FILTER (WHERE b.%s IS NULL), count(*) FILTER (WHERE l.%s IS NULL), count(*) FILTER (WHERE %s AND (%s))%s\n"
-	    "FROM %s l FULL JOIN (SELECT * FROM %s) b ON l.%s = b.%s",
-	    key, key, both, columns.count ? any.at : "FALSE", each.at, run_reference_table(run, part->reference),
+	    "FROM (SELECT *%s FROM %s) l FULL JOIN (SELECT *%s FROM %s) b ON l.%s = b.%s",
+	    key, key, both, columns.count ? any.at : "FALSE", each.at, sums, run_reference_table(run, part->reference), sums,
 	    part->part.batch_part->rows_sql, key, key), &rows, error));
 	part->gone = (uint64_t)rows_int(&rows, 0, 0);
 	part->fresh = (uint64_t)rows_int(&rows, 0, 1);
@@ -189,7 +220,7 @@ recloser_status run_list_gone(struct run *run, struct run_part *part, recloser_e
 	RC_TRY(make_list(run, &identity, error));
 	return engine_runf(run->engine, "list disappeared rows", error,
 	    "INSERT INTO disappeared SELECT %s, l.%s%s, %" PRId64 ", CAST(%s AS VARCHAR), %s, %s FROM %s l"
-	    " ANTI JOIN (SELECT %s FROM %s) b ON l.%s = b.%s ORDER BY 2",
+	    " ANTI JOIN (SELECT %s FROM %s) b ON l.%s = b.%s",
 	    sql_text(arena, part->reference->path), key, fields.at, part->reference->record->seq, last_row_json(run, part->reference),
 	    sql_text(arena, part->part.batch_part->path), series_value(run, part), run_reference_table(run, part->reference), key,
 	    part->part.batch_part->rows_sql, key, key);
@@ -232,8 +263,9 @@ recloser_status run_write_disappeared(struct run *run, recloser_error *error)
 	if (run->disappeared == 0 && !run->disappeared_path)
 		return RECLOSER_OK;
 	const char *staged = arena_printf(run->arena, "%s/disappeared.pq", staging_directory(run->staging));
-	RC_TRY(engine_runf(run->engine, "write the list of disappeared rows", error,
-	    "COPY (SELECT * EXCLUDE (_rc_in, _rc_series) FROM disappeared ORDER BY 1, 2) TO %s (FORMAT parquet, COMPRESSION zstd)", sql_text(run->arena, staged)));
+	static const char *const longs[] = {"row", NULL};
+	const struct sorted_copy copy = {.table = "disappeared", .hidden = "_rc_in, _rc_series", .order = "1, 2", .longs = longs, .file = staged};
+	RC_TRY(engine_copy_sorted(run->engine, run->arena, "write the list of disappeared rows", &copy, error));
 	run->disappeared_path = arena_printf(run->arena, "disappeared/%s.pq", run->id);
 	return control_adopt(run->dataset, run->arena, staged, run->disappeared_path, error);
 }

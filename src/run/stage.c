@@ -5,7 +5,6 @@
  * verified while another is encoded. The bytes of a partition depend on neither their number nor their turn. */
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "run/run.h"
 
@@ -149,8 +148,7 @@ static recloser_status hire(struct run *run, struct staging_floor *floor, struct
 
 static size_t worker_count(const struct run *run, size_t parts, size_t at_once)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t wanted = run->options->common.threads > 0 ? (size_t)run->options->common.threads : processors > 0 ? (size_t)processors : 1;
+	size_t wanted = engine_threads(run->engine); /* as many as the memory is enough for */
 	wanted = wanted < parts ? wanted : parts;
 	wanted = wanted < at_once ? wanted : at_once;
 	return wanted < MOST_WORKERS ? wanted : MOST_WORKERS;
@@ -176,10 +174,20 @@ static bool workers_alone(const struct staging_floor *floor, size_t workers)
 	return workers > 1 && most_rows(floor) <= all / (4 * workers);
 }
 
+/* How many of these partitions may be sorted at a time, by the widest of them. */
+static size_t writes_at_once(const struct run *run, const struct staging_floor *floor)
+{
+	size_t least = MOST_WORKERS;
+	for (size_t i = 0; i < floor->count; i++) {
+		size_t fit = batch_writes_at_once(run->batch, &floor->parts[i]->part.batch_part->widths);
+		least = fit < least ? fit : least;
+	}
+	return least;
+}
+
 static recloser_status stage_all(struct run *run, struct staging_floor *floor, recloser_error *error)
 {
-	size_t at_once;
-	RC_TRY(batch_sorts_at_once(run->batch, most_rows(floor), &at_once, error));
+	size_t at_once = writes_at_once(run, floor);
 	size_t count = worker_count(run, floor->count, at_once);
 	struct worker *workers = arena_array(run->arena, count + 1, sizeof *workers);
 	size_t each = count ? floor->count / (2 * count) : 1;
@@ -188,7 +196,7 @@ static recloser_status stage_all(struct run *run, struct staging_floor *floor, r
 		RC_TRY(hire(run, floor, &workers[i], error));
 	bool alone = workers_alone(floor, count) || at_once < engine_threads(run->engine);
 	if (alone)
-		RC_TRY(engine_share(run->engine, false, error));
+		RC_TRY(engine_share(run->engine, count, error));
 	for (size_t i = 1; i < count; i++)
 		workers[i].started = pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]) == 0;
 	if (count)
@@ -197,7 +205,7 @@ static recloser_status stage_all(struct run *run, struct staging_floor *floor, r
 		if (workers[i].started)
 			pthread_join(workers[i].thread, NULL);
 	if (alone && floor->error.status == RECLOSER_OK)
-		RC_TRY(engine_share(run->engine, true, error));
+		RC_TRY(engine_share(run->engine, 0, error));
 	if (floor->error.status == RECLOSER_OK)
 		return RECLOSER_OK;
 	if (error && error->status == RECLOSER_OK)

@@ -182,6 +182,59 @@ class Company(Loading):
         self.assertEqual(len(found), 1)
 
 
+class WideRows(Loading):
+    """Long values stand aside while rows are sorted, where there is not the memory for them; and fewer wide rows make a row group.
+    Neither shows in the bytes, which are those of a load with plenty of memory."""
+    ROWS, LENGTH = 60_000, 4096
+
+    def wide(self, name, where):
+        duckdb = self.need("duckdb")
+        duckdb.connect(config={"memory_limit": "500MB", "temp_directory": str(self.dir / "made")}).execute(f"""COPY (
+            SELECT 'Q' || i AS queue_id, CASE WHEN i < {self.ROWS} THEN 'TX' ELSE 'S' || (i % 5) END AS state, i % 7 AS n,
+                CASE WHEN i % 11 > 0 THEN rpad(md5(CAST(i AS VARCHAR)), {self.LENGTH}, 'z') END AS w, md5(CAST(i // 20000 AS VARCHAR)) AS word,
+                CAST(rpad(md5(CAST(-i AS VARCHAR)), {self.LENGTH // 8}, 'y') AS BLOB) AS bytes
+            FROM range({self.ROWS + 50}) t(i) WHERE {where} ORDER BY hash(i)) TO '{self.dir}/{name}' (FORMAT parquet, ROW_GROUP_SIZE 2048)""")
+        return self.dir / name
+
+    def load_into(self, root, path, *options, **fields):
+        self.lake = root
+        spec = self.queue_spec({}, name=f"{root}.yaml", root=root, geometry=None, revision=None, partition="[state]", **fields)
+        report = self.load(spec, path, *options)
+        self.assertIn("all as recorded", self.recloser("verify", *options, spec).out)
+        return {p["partition"]: p["sha256"] for p in report["partitions"]}["state=TX"]
+
+    def test_same_bytes(self):
+        duckdb = self.need("duckdb")
+        alone, both = self.wide("alone.parquet", f"i < {self.ROWS}"), self.wide("both.parquet", "true")
+        expected = self.load_into("plenty", alone, "--memory", "4GB")
+        for root, path, options in (("little", alone, ["--memory", "300MB"]), ("gathered", both, ["--memory", "300MB"]),
+                                    ("company", both, ["--memory", "4GB", "--threads", 2]), ("one", both, ["--memory", "1GB", "--threads", 1])):
+            self.assertEqual(self.load_into(root, path, *options), expected, root)
+        file = self.live("state=TX")
+        # 48 MiB of values: 4,096 bytes in ten rows of eleven, 512, 32, and one of two digits: in whole thousands of 2,048.
+        mean = (self.LENGTH * 10 / 11 + self.LENGTH / 8 + 32 + sum(len(f"Q{i}") for i in range(self.ROWS)) / self.ROWS)
+        group = int(48 * 1024 * 1024 / mean / 2048) * 2048
+        groups = duckdb.sql(f"SELECT row_group_num_rows FROM parquet_metadata('{file}') GROUP BY row_group_id, row_group_num_rows"
+                            " ORDER BY row_group_id").fetchall()
+        self.assertEqual([n for n, in groups], [group] * (self.ROWS // group) + [self.ROWS % group])
+        ours, source = f"read_parquet('{file}', hive_partitioning=false)", f"read_parquet('{alone}')"
+        for less, more in ((ours, source), (source, ours)):
+            self.assertEqual(duckdb.sql(f"SELECT count(*) FROM (SELECT queue_id, n, w, word, bytes FROM {less} EXCEPT ALL"
+                                        f" SELECT queue_id, n, w, word, bytes FROM {more})").fetchone(), (0,))
+
+    def test_with_rows_carried_over(self):
+        """They are put into the batch later, and so the rows of many partitions are not brought together where they are wide."""
+        both, fewer = self.wide("both.parquet", "true"), self.wide("fewer.parquet", "i % 5 > 0")
+        found = set()
+        for root, memory in (("carried", "300MB"), ("easily", "4GB")):
+            self.load_into(root, both, "--memory", memory, disappeared="carry")
+            report = self.recloser_json("load", self.dir / f"{root}.yaml", fewer, "--memory", memory)
+            self.assertEqual((report["rows_in"], report["carried"]), (self.ROWS * 4 // 5 + 40, self.ROWS // 5))
+            self.assertEqual(sum(p["rows"] for p in report["partitions"]), self.ROWS + 40)
+            found.add(tuple(p["sha256"] for p in report["partitions"]))
+        self.assertEqual(len(found), 1)
+
+
 class ManyPartitions(Loading):
     PARTITIONS = 612
 
