@@ -79,11 +79,12 @@ static recloser_status gather(struct batch *batch, bool all, const char *order, 
 		text_addf(&same, "%sCAST(b.%s AS VARCHAR) = p.v%zu", c ? " AND " : "", sql_name(arena, partition->at[c]), c);
 	text_add(&left, left_behind(batch));
 	put_aside(batch, widths, &left, &places, &made);
-	if (batch->key_sql)
-		text_addf(&made, ", %s AS %s", batch->key_sql, sql_name(arena, batch->context->spec->key_column));
+	const char *key = batch->key_sql ? arena_printf(arena, ", %s AS %s", batch->key_sql, sql_name(arena, batch->context->spec->key_column)) : "";
 	const char *old = !all ? "" : batch->holed ? "DROP VIEW batch; DROP TABLE rc_rows;" : "DROP TABLE batch;";
-	const char *name = all ? "batch" : "rc_clustered", *table = made.length ? "rc_gathered" : name;
-	const char *view = made.length ? arena_printf(arena, "CREATE VIEW %s AS SELECT *%s FROM rc_gathered", name, made.at) : "";
+	bool around = made.length || *key; /* a key may be made of values that are brought back: it stands around them */
+	const char *name = all ? "batch" : "rc_clustered", *table = around ? "rc_gathered" : name;
+	const char *view = !around ? "" : arena_printf(arena, "CREATE VIEW %s AS SELECT *%s FROM (SELECT *%s FROM rc_gathered)", name, key,
+	                                               made.length ? made.at : "");
 	struct engine *engine = batch->context->engine;
 	bool alone = batch_writes_at_once(batch, widths) < engine_threads(engine);
 	if (alone)

@@ -137,12 +137,24 @@ const char *batch_aside_type(const struct batch *batch, const struct batch_width
 	return strcmp(batch->columns[column].type, "BLOB") == 0 ? "bytes" : "text";
 }
 
-/* A row as it goes through the sort. */
+static bool sorted_by(const struct batch *batch, const char *column)
+{
+	const struct spec *spec = batch->context->spec;
+	for (size_t i = 0; i < spec->identity_count; i++)
+		if (spec->identity[i].column && strcmp(spec->identity[i].column, column) == 0)
+			return true;
+	return false;
+}
+
+/* A row as it goes through the sort: what it is sorted by is there itself, whatever stands aside. */
 static double sorted_bytes(const struct batch *batch, const struct batch_widths *widths)
 {
 	double bytes = 0;
-	for (size_t i = 0; i < batch->column_count; i++)
-		bytes += batch_aside_type(batch, widths, i) ? PLACE_BYTES : mean_of(widths, i) + VALUE_BYTES;
+	for (size_t i = 0; i < batch->column_count; i++) {
+		bool aside = batch_aside_type(batch, widths, i) != NULL;
+		bytes += aside ? PLACE_BYTES : mean_of(widths, i) + VALUE_BYTES;
+		bytes += aside && sorted_by(batch, batch->columns[i].name) ? mean_of(widths, i) : 0;
+	}
 	return bytes;
 }
 

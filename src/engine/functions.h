@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off: a table */
-/* The functions that recloser adds to the engine. All but one are pure; all treat NULL as described.
+/* The functions that recloser adds to the engine. All but those that put values aside are pure; all treat NULL as described.
  *
  *   rc_key(a, b, ...) -> VARCHAR            the key of these fields (any identity type; NULL is Python's None); NULL when a
  *                                           field has no form in Python: a year outside 1 to 9999, infinity, nanoseconds

@@ -151,7 +151,7 @@ static recloser_status add(struct engine *engine, const char *name, duckdb_scala
 	duckdb_scalar_function_add_parameter(function, parameter);
 	duckdb_scalar_function_set_return_type(function, result);
 	duckdb_scalar_function_set_special_handling(function);
-	duckdb_scalar_function_set_volatile(function); /* once a row, and where the statement says: before a sort, or after it */
+	duckdb_scalar_function_set_volatile(function); /* called where the statement says: getting is not moved before the sort */
 	duckdb_scalar_function_set_function(function, call);
 	duckdb_scalar_function_set_extra_info(function, engine->shared->aside, NULL);
 	duckdb_state state = duckdb_register_scalar_function(engine->connection, function);

@@ -13,10 +13,22 @@ enum { ASIDE_PART = 8, LONG_BYTES = 256 };
 
 /* ---- measuring ---- */
 
+/* Parquet's own type, of `geoparquet: 2.0`. */
+static bool is_geometry(const char *type)
+{
+	return text_starts(type, "GEOMETRY");
+}
+
 /* "text" or "bytes"; NULL: a value of this type can't stand aside. */
 static const char *kind_of(const char *type)
 {
-	return strcmp(type, "VARCHAR") == 0 ? "text" : strcmp(type, "BLOB") == 0 ? "bytes" : NULL;
+	return strcmp(type, "VARCHAR") == 0 ? "text" : strcmp(type, "BLOB") == 0 || is_geometry(type) ? "bytes" : NULL;
+}
+
+/* SQL of what is put aside and digested. */
+static const char *put(struct arena *arena, const char *value, const char *type)
+{
+	return is_geometry(type) ? arena_printf(arena, "CAST(st_asbinary(%s) AS BLOB)", value) : value;
 }
 
 /* Which columns of a side are long; and how much all that could be long take together. */
@@ -28,7 +40,8 @@ static recloser_status measure(struct engine *engine, struct arena *arena, const
 	for (size_t i = 0; i < side->schema->row_count; i++) {
 		const char *type = rows_at(side->schema, i, 1);
 		if (kind_of(type))
-			text_addf(&lengths, ", CAST(sum(%s) AS BIGINT)", batch_length_sql(arena, sql_name(arena, rows_at(side->schema, i, 0)), type));
+			text_addf(&lengths, ", CAST(sum(%s) AS BIGINT)", batch_length_sql(arena, put(arena, sql_name(arena, rows_at(side->schema, i, 0)), type),
+																		 is_geometry(type) ? "BLOB" : type));
 	}
 	RC_TRY(engine_query(engine, arena, "measure the values",
 						arena_printf(arena, "SELECT count(*)%s FROM %s", lengths.length ? lengths.at : "", side->relation), &rows, error));
@@ -67,9 +80,9 @@ const char *joined_relation(struct arena *arena, const struct joined_side *side)
 	for (size_t i = 0; i < side->schema->row_count; i++) {
 		if (!side->aside[i])
 			continue;
-		const char *name = sql_name(arena, rows_at(side->schema, i, 0));
+		const char *name = sql_name(arena, rows_at(side->schema, i, 0)), *type = rows_at(side->schema, i, 1), *value = put(arena, name, type);
 		text_addf(&without, "%s%s", without.length ? ", " : "", name);
-		text_addf(&with, ", rc_aside_%s(%s) AS " PLACE "%zu, md5_number(%s) AS " SUM "%zu", kind_of(rows_at(side->schema, i, 1)), name, i, name, i);
+		text_addf(&with, ", rc_aside_%s(%s) AS " PLACE "%zu, md5_number(%s) AS " SUM "%zu", kind_of(type), value, i, value, i);
 	}
 	return without.length ? arena_printf(arena, "(SELECT * EXCLUDE (%s)%s FROM %s)", without.at, with.at, side->relation) : side->relation;
 }
@@ -93,12 +106,23 @@ const char *joined_value(struct arena *arena, const struct joined_side *side, co
 	long place = place_of(side, name);
 	if (place < 0)
 		return arena_printf(arena, "%s.%s", side->alias, sql_name(arena, name));
-	return arena_printf(arena, "rc_%s_at(%s." PLACE "%ld)", kind_of(rows_at(side->schema, (size_t)place, 1)), side->alias, place);
+	const char *type = rows_at(side->schema, (size_t)place, 1);
+	const char *value = arena_printf(arena, "rc_%s_at(%s." PLACE "%ld)", kind_of(type), side->alias, place);
+	return is_geometry(type) ? arena_printf(arena, "CAST(st_geomfromwkb(%s) AS %s)", value, type) : value;
+}
+
+static const char *type_in(const struct joined_side *side, const char *name)
+{
+	for (size_t i = 0; i < side->schema->row_count; i++)
+		if (strcmp(rows_at(side->schema, i, 0), name) == 0)
+			return rows_at(side->schema, i, 1);
+	return "";
 }
 
 const char *joined_sum(struct arena *arena, const struct joined_side *side, const char *name)
 {
 	long place = place_of(side, name);
-	return place < 0 ? arena_printf(arena, "md5_number(%s.%s)", side->alias, sql_name(arena, name))
-	                 : arena_printf(arena, "%s." SUM "%ld", side->alias, place);
+	if (place >= 0)
+		return arena_printf(arena, "%s." SUM "%ld", side->alias, place);
+	return arena_printf(arena, "md5_number(%s)", put(arena, arena_printf(arena, "%s.%s", side->alias, sql_name(arena, name)), type_in(side, name)));
 }

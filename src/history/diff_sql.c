@@ -84,7 +84,7 @@ static void find_identity(struct comparing *c)
 		const char *name = spec->identity[i].column;
 		bool clash = !name || strings_has(&spec->partition, name) || strcmp(name, spec->key_column) == 0;
 		for (size_t k = 0; k < sizeof taken / sizeof *taken && !clash; k++)
-			clash = strcmp(name, taken[k]) == 0;
+			clash = text_equal_nocase(name, taken[k]);
 		const char *type = clash ? NULL : type_in(&c->older_schema, name);
 		if (type && strcmp(type, "BLOB") != 0 && type_in(&c->newer_schema, name))
 			strings_add(c->h->arena, &c->identity, name);

@@ -296,8 +296,10 @@ static uint64_t group_rows(const struct copy *copy)
 	double bytes = batch_row_bytes(copy->format->batch, &copy->part->batch_part->widths);
 	if (bytes * ROW_GROUP_ROWS <= ROW_GROUP_BYTES)
 		return ROW_GROUP_ROWS;
-	uint64_t vectors = (uint64_t)(ROW_GROUP_BYTES / (bytes * GROUP_STEP));
-	return vectors ? vectors * GROUP_STEP : GROUP_STEP;
+	uint64_t vectors = (uint64_t)(ROW_GROUP_BYTES / (bytes * GROUP_STEP)), group = vectors ? vectors * GROUP_STEP : GROUP_STEP;
+	/* What comes last out of the sort, within a step of a group, is not cut by several threads, but is by one: so it is one group. */
+	uint64_t last = copy->part->batch_part->rows % ROW_GROUP_ROWS;
+	return last > group && last < group + GROUP_STEP ? group + GROUP_STEP : group;
 }
 
 /* Rows that come in their order are written as they come where they are one row group whatever vectors they come in. Of more, the

@@ -222,6 +222,48 @@ class WideRows(Loading):
             self.assertEqual(duckdb.sql(f"SELECT count(*) FROM (SELECT queue_id, n, w, word, bytes FROM {less} EXCEPT ALL"
                                         f" SELECT queue_id, n, w, word, bytes FROM {more})").fetchone(), (0,))
 
+    def test_about_a_row_group(self):
+        """Several threads leave a last stretch whole that is longer than a group by less than 2,048 rows; one thread would cut it."""
+        duckdb = self.need("duckdb")
+        for rows, groups in ((10_240, [10_240]), (10_241, [10_241]), (12_287, [12_287]), (12_288, [10_240, 2_048]), (21_000, [10_240, 10_240, 520])):
+            duckdb.sql(f"""COPY (SELECT 'Q' || i AS queue_id, 'TX' AS state, rpad(md5(CAST(i AS VARCHAR)), {self.LENGTH}, 'z') AS w FROM range({rows}) t(i)
+                ORDER BY hash(i)) TO '{self.dir}/about.parquet' (FORMAT parquet, ROW_GROUP_SIZE 2048)""")
+            found = {self.load_into(f"{name}{rows}", self.dir / "about.parquet", *options)
+                     for name, options in (("one", ["--threads", 1]), ("two", ["--threads", 2]), ("little", ["--memory", "300MB"]))}
+            self.assertEqual(len(found), 1, rows)
+            told = duckdb.sql(f"""SELECT row_group_num_rows FROM parquet_metadata('{self.live("state=TX")}') GROUP BY row_group_id, row_group_num_rows
+                ORDER BY row_group_id""").fetchall()
+            self.assertEqual([n for n, in told], groups)
+
+    def test_long_identity(self):
+        """The key of gathered rows is made of a value that stands aside."""
+        self.need("duckdb").sql(f"""COPY (SELECT 'S' || (i % 4) AS state, rpad(md5(CAST(i AS VARCHAR)), 256, 'x') AS "Queue ""Id's",
+            rpad(md5(CAST(-i AS VARCHAR)), {self.LENGTH}, 'z') AS w FROM range(30000) t(i)) TO '{self.dir}/long.parquet' (FORMAT parquet)""")
+        found = set()
+        for root, memory in (("longlittle", "300MB"), ("longplenty", "4GB")):
+            self.lake = root
+            spec = self.queue_spec({}, name=f"{root}.yaml", root=root, geometry=None, revision=None, partition="[state]", key="""{identity: ['Queue "Id''s']}""")
+            report = self.load(spec, self.dir / "long.parquet", "--memory", memory)
+            found.add(tuple(p["sha256"] for p in report["partitions"]))
+        self.assertEqual(len(found), 1)
+
+    def test_changes_of_native_geometry(self):
+        """Parquet's own geometry type stands aside as well where two versions are compared."""
+        duckdb, lines = self.need("duckdb"), "array_to_string(list_transform(range(250), k -> (k / 10.0) || ' ' || (i % 60 + k % 7 / 10.0)), ',')"
+        found = []
+        for root, memory in (("nativelittle", "300MB"), ("nativeplenty", "4GB")):
+            self.lake = root
+            spec = self.queue_spec({}, name=f"{root}.yaml", root=root, geometry="{crs: EPSG:4326, from: {wkt: line}}", revision=None, partition="[]", geoparquet="2.0")
+            for edition in (0, 5):
+                if root == "nativelittle":
+                    duckdb.sql(f"""COPY (SELECT 'Q' || i AS queue_id, 'LINESTRING(' || {lines} || CASE WHEN i % 50 < {edition} THEN ',1 1)' ELSE ')' END AS line
+                        FROM range(12000) t(i)) TO '{self.dir}/edition{edition}.parquet' (FORMAT parquet)""")
+                self.load(spec, self.dir / f"edition{edition}.parquet", "--memory", memory)
+            told = self.recloser_json("diff", "--memory", memory, spec, "", 1, 2, "--output", self.dir / f"{root}.pq")
+            self.assertEqual(told["changed"], 1200)
+            found.append(duckdb.sql(f"SELECT count(*), sum(hash(t)) FROM read_parquet('{self.dir}/{root}.pq') t").fetchall())
+        self.assertEqual(found[0], found[1])
+
     def test_with_rows_carried_over(self):
         """They are put into the batch later, and so the rows of many partitions are not brought together where they are wide."""
         both, fewer = self.wide("both.parquet", "true"), self.wide("fewer.parquet", "i % 5 > 0")
