@@ -89,6 +89,17 @@ class Small(Publishing):
         ids = [r["identity"]["queue_id"] for r in self.diff("state=TX")["rows"]]
         self.assertEqual((len(ids), ids), (29, sorted(ids)))
 
+    def test_names_of_the_list_itself(self):
+        """An identity column called as one of diff's own, in any case, is not taken for it."""
+        for column in ("Kind", "OLD"):
+            self.lake = column
+            self.spec(f"dataset: queue\nroot: {column}\nsource: {{files: '*.csv'}}\nkey: {{identity: [{column}]}}\npartition: [state]\n")
+            for i, value in enumerate(("a", "b")):
+                self.publish([("Q1", "TX", value), ("Q2", "TX", "same")], f"2026-03-0{i + 1}T00:00:00Z", columns=(column, "state", "name"))
+            told = self.diff("state=TX")
+            self.assertEqual([(c["column"], c["changed"], c["value"]) for c in told["columns"]], [("name", 1, 1)])
+            self.assertEqual([(r["old"], r["new"]) for r in told["rows"]], [("a", "b")])
+
     def test_columns_come_and_go(self):
         self.load([("Q1", "TX", "Alpha", "x", 1)], "2026-03-01T00:00:00Z")
         self.load([("Q1", "TX", "Alpha", "x", 1, "wind")], "2026-03-02T00:00:00Z", columns=(*self.columns, "fuel"))
