@@ -258,7 +258,8 @@ class WideRows(Loading):
                 if root == "nativelittle":
                     duckdb.sql(f"""COPY (SELECT 'Q' || i AS queue_id, 'LINESTRING(' || {lines} || CASE WHEN i % 50 < {edition} THEN ',1 1)' ELSE ')' END AS line
                         FROM range(12000) t(i)) TO '{self.dir}/edition{edition}.parquet' (FORMAT parquet)""")
-                self.load(spec, self.dir / f"edition{edition}.parquet", "--memory", memory)
+                report = self.load(spec, self.dir / f"edition{edition}.parquet", "--memory", memory)
+            self.assertEqual(report["partitions"][0]["revised"], 1200)  # by digests where there is little memory
             told = self.recloser_json("diff", "--memory", memory, spec, "", 1, 2, "--output", self.dir / f"{root}.pq")
             self.assertEqual(told["changed"], 1200)
             found.append(duckdb.sql(f"SELECT count(*), sum(hash(t)) FROM read_parquet('{self.dir}/{root}.pq') t").fetchall())
