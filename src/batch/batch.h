@@ -15,7 +15,7 @@ struct batch_column {
 	const char *aside;       /* gathered rows hold its place in a file, in the column BATCH_PLACE and its number: "text" or "bytes" by type */
 };
 
-/* Bytes of the values of some rows, over all of them: texts, geometries, and lists and structs as text. */
+/* Bytes of the values of some rows, over all of them: texts, geometries, lists of numbers, other lists and structs as text. */
 struct batch_widths {
 	uint64_t rows;
 	uint64_t *bytes;         /* an element a column; NULL: not measured */
@@ -95,6 +95,8 @@ recloser_status batch_digest_carried(struct batch *batch, recloser_error *error)
 
 /* ---- wide rows (wide.c) ---- */
 
+/* From which length on, on average over some rows, texts and geometries are long: worth a place in a file, or a digest. */
+enum { BATCH_LONG_BYTES = 256 };
 /* SQL: the bytes of a value of this type, `name` being SQL as well; NULL: all values are of one length. */
 const char *batch_length_sql(struct arena *arena, const char *name, const char *type);
 /* SQL aggregates over rows of the batch: their number and the lengths of their values; and taking them from a result, from a column on. */

@@ -8,13 +8,13 @@
 
 #include "batch/batch.h"
 
-/* Rows of a stretch; what a value without a length of its own takes, and a place; from which length on a value is worth one; and
- * from which on a row is wide. Rows are crowded where the stretches that are sorted at a time take more than this part of the memory:
+/* Rows of a stretch; what a value without a length of its own takes, and a place; and from which length on a row is
+ * wide. Rows are crowded where the stretches that are sorted at a time take more than this part of the memory:
  * to put their values aside costs less than it does to come near to the end of it. */
 enum { CROWDED_PART = 3 };
 /* What the engine takes at a time whatever the rows are, and, measured, how many times over. */
 enum { VECTOR_ROWS = 2048, VECTORS_HELD = 5 };
-enum { STRETCH_ROWS = 122880, VALUE_BYTES = 8, PLACE_BYTES = 16, LONG_BYTES = 256, WIDE_BYTES = 400 };
+enum { STRETCH_ROWS = 122880, VALUE_BYTES = 8, PLACE_BYTES = 16, WIDE_BYTES = 400 };
 
 /* Measured: what a thread takes that encodes wide rows, half of it outside the engine's pool. */
 static const double WRITER_BYTES = 512e6;
@@ -127,7 +127,7 @@ bool batch_crowded(const struct batch *batch, const struct batch_widths *widths)
 bool batch_is_long(const struct batch *batch, const struct batch_widths *widths, size_t column)
 {
 	const char *type = batch->columns[column].type;
-	return (strcmp(type, "VARCHAR") == 0 || strcmp(type, "BLOB") == 0) && mean_of(widths, column) >= LONG_BYTES;
+	return (strcmp(type, "VARCHAR") == 0 || strcmp(type, "BLOB") == 0) && mean_of(widths, column) >= BATCH_LONG_BYTES;
 }
 
 const char *batch_aside_type(const struct batch *batch, const struct batch_widths *widths, size_t column)

@@ -5,7 +5,7 @@
 
 #include "batch/batch.h"
 
-enum { ASIDE_PART = 8, LONG_BYTES = 256 };
+enum { ASIDE_PART = 8 };
 
 /* With the column's number in its side's schema. */
 #define PLACE "_rc_place_"
@@ -51,7 +51,7 @@ static recloser_status measure(struct engine *engine, struct arena *arena, const
 			continue;
 		double sum = (double)rows_int(&rows, 0, at++);
 		*bytes += sum;
-		is_long[i] = sum >= count * LONG_BYTES && strcmp(rows_at(side->schema, i, 0), key) != 0;
+		is_long[i] = sum >= count * BATCH_LONG_BYTES && strcmp(rows_at(side->schema, i, 0), key) != 0;
 	}
 	return RECLOSER_OK;
 }
